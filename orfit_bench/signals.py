@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import copy
 import operator
 from typing import Any, SupportsIndex
@@ -53,7 +52,7 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
            [3., 2., 1.],
            [4., 3., 2.]])
     """
-    taps, signal = _check_taps(taps), _read_signal(u, "u")
+    taps, signal = _check_count(taps, "taps"), _read_signal(u, "u")
     earlier = signal[:0] if before is None else _read_signal(before, "before")
     n, channels = len(signal), signal.shape[1:]
     if earlier.shape[1:] != channels:
@@ -75,7 +74,7 @@ class DelayLine:
     taps : int
         Samples of each channel in the row.
     channels : int, default 1
-        Numbers of a sample.
+        How many numbers a sample has.
     dtype : dtype, default "float64"
         Of the row: the learner's, so that `learn_one` takes the row as it is.
 
@@ -90,11 +89,12 @@ class DelayLine:
     """
 
     def __init__(self, taps: int, channels: int = 1, dtype: DTypeLike = "float64") -> None:
-        taps, self._width = _check_taps(taps), _check_count(channels, "channels")
+        taps, self._width = _check_count(taps, "taps"), _check_count(channels, "channels")
         self._length = taps * self._width
         self._buffer = np.zeros(max(4 * taps, 1024) * self._width, dtype)  # filled from its end to its start
         if self._buffer.dtype.kind not in "fc":
             raise ValueError(f"dtype={dtype!r}: want a real or complex floating dtype")
+        self._largest = float(np.finfo(self._buffer.dtype).max)
         real = (int, float, np.integer, np.floating)
         self._numbers = real if self._buffer.dtype.kind == "f" else (*real, complex, np.complexfloating)
         self._rows = self._buffer.view()
@@ -152,8 +152,9 @@ class DelayLine:
     def _check(self, sample: Any) -> None:
         """Refuse what is no finite sample."""
         if self._width == 1 and isinstance(sample, self._numbers):
-            if not cmath.isfinite(sample):
-                raise ValueError(f"sample: got {sample}, want a finite number")
+            size: Any = abs(sample)
+            if not size <= self._largest:  # refuses NaN too
+                raise ValueError(f"sample: got {sample}, want a number that is finite in {self._buffer.dtype}")
             return
         values = np.asarray(sample)
         wanted = "fiub" if self._buffer.dtype.kind == "f" else "fiubc"
@@ -162,8 +163,8 @@ class DelayLine:
             raise TypeError(f"sample: got dtype {values.dtype}, want numbers that {self._buffer.dtype} holds{hint}")
         if values.shape != (self._width,) and not (self._width == 1 and values.shape == ()):
             raise ValueError(f"sample: got shape {values.shape}, want ({self._width},), one number a channel")
-        if not np.isfinite(values).all():
-            raise ValueError(f"sample: got {sample}, want finite numbers")
+        if not (np.abs(values) <= self._largest).all():
+            raise ValueError(f"sample: got {sample}, want numbers that are finite in {self._buffer.dtype}")
 
 
 def _read_signal(u: ArrayLike, name: str) -> Array:
@@ -177,10 +178,6 @@ def _read_signal(u: ArrayLike, name: str) -> Array:
     if signal.ndim not in (1, 2) or 0 in signal.shape[1:]:
         raise ValueError(f"{name}: got shape {signal.shape}, want (n,) or (n, channels)")
     return signal if signal.dtype.kind in "fc" else signal.astype(float)
-
-
-def _check_taps(taps: SupportsIndex) -> int:
-    return _check_count(taps, "taps")
 
 
 def _check_count(value: SupportsIndex, name: str) -> int:

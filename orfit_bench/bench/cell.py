@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,12 +20,13 @@ from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Record
+from orfit_bench.spec.stream import Rows
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
 
 MEMORY_BUDGET = 1e9
-"""Bytes that a metric may allocate."""
+"""Bytes that each metric may allocate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,19 @@ class Cell:
 
 
 def _read_only(data: Data) -> Data:
-    """The data, whose arrays raise an error if a kernel writes to them."""
-    for array in (data.X, data.y, *(data.test or ())):
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
-    return data
+    """The data by views, which raise an error if a kernel writes to them; the arrays of the stream stay writable."""
+
+    def view(array: Any) -> Any:
+        if not isinstance(array, np.ndarray):
+            return array
+        shown = array.view()
+        shown.flags.writeable = False
+        return shown
+
+    def pair(rows: Rows | None) -> Rows | None:
+        return None if rows is None else (view(rows[0]), view(rows[1]))
+
+    return replace(data, X=view(data.X), y=view(data.y), test=pair(data.test), validation=pair(data.validation))
 
 
 def make_record(cell: Cell, status: Status, reason: str = "", **more: Any) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def _bind_rows(
         if learned < n:
             if record and learned:
                 record(state)
-            diverged = rule.diverged(state, learned)
+            diverged = rule.discard_refused_step(state, learned)
             rule.warn_of_lost_precision(state)
             raise diverged
         state.n_samples += n

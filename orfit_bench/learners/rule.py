@@ -47,8 +47,9 @@ class Rule(Configuration):
     def learn(
         self, state: LearnerState, X: Array, Y: Array, predict: bool = False, inputs: StepInputs | None = None
     ) -> Array | None:
-        """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size; with `predict` return what
-        was predicted for each before its step.
+        """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size.
+
+        With `predict`, return what was predicted for each row before its step.
         """
         with exclusive(state):
             return self._learn(state, X, Y, predict, inputs)
@@ -132,9 +133,9 @@ class Rule(Configuration):
             raise TypeError(f"the kernel's learn returned {learned}, but all of X is finite")
         state.n_steps += learned // batch_size
         if learned < n:
-            raise self.diverged(state, learned)
+            raise self.discard_refused_step(state, learned)
 
-    def diverged(self, state: LearnerState, learned: int) -> DivergedError:
+    def discard_refused_step(self, state: LearnerState, learned: int) -> DivergedError:
         """Discard the rows of the refused step, pending ones included, and return the error that names it."""
         waited = state.pending.count
         state.n_samples += learned - waited

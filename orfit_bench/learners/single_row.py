@@ -149,7 +149,7 @@ class SingleRow:
         if learned < 0:  # the kernel found that x is not finite
             return False
         if not learned:
-            diverged = rule.diverged(state, 0)
+            diverged = rule.discard_refused_step(state, 0)
             rule.warn_of_lost_precision(state)
             raise diverged
         state.n_steps = t

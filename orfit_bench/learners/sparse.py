@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from orfit_bench.errors import DivergedError
 from orfit_bench.learners.conversion import kinds_for, refuse_rounded
-from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.linearization import rows_learned
+from orfit_bench.learners.rule import Rule, exclusive
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import Field
 from orfit_bench.state.layout import StateLayout
@@ -25,9 +27,9 @@ CALL = 10_000
 MOST_ROWS = 64
 """Rows that are learned together at most."""
 FEW_COLUMNS = 1400
-"""Up to here a field (column, column) is added to as a whole in the time of a call for a few of its columns."""
+"""With fewer columns, a field (column, column) is updated as a whole."""
 MANY_ENTRIES = 13
-"""How many times as large such a field may be along a side as the part of a row that takes as long to copy."""
+"""Also with fewer columns than so many times the entries of a row."""
 
 
 class SparseRows(Protocol):
@@ -69,7 +71,8 @@ def is_sparse(value: object) -> TypeGuard[SparseRows]:
 def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> SparseRows:
     """The rows in compressed form and the rule's dtype; TypeError or ValueError where they cannot be learned."""
     if reason := refusal(rule):
-        raise TypeError(f"{name}: got sparse rows, which {rule.method.name} does not take: {reason}; {_dense(name)}")
+        method = rule.method.name
+        raise TypeError(f"{name}: got sparse rows, which {method} does not take: {reason}; pass {name}.toarray()")
     if value.format != "csr":
         raise TypeError(f"{name}: got a sparse array in the format {value.format}, want csr: pass {name}.tocsr()")
     if value.ndim != 2 or not value.shape[1]:
@@ -95,10 +98,6 @@ def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> S
     return rows
 
 
-def _dense(name: str) -> str:
-    return f"pass {name}.toarray()"
-
-
 def refusal(rule: Rule) -> str:
     """Why sparse rows would save nothing, or cannot be learned; empty if they can."""
     if not rule.is_linear:
@@ -116,27 +115,41 @@ def learn(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, predict: boo
         no_rows = np.empty((0, X.shape[1]), rule.dtype)  # what is validated are the targets
         rule.method.kernel.validate_rows(rule.settings, state.n_steps, no_rows, Y, False, True)
     out = np.empty(Y.shape, rule.dtype) if predict else None
-    rows, all_columns = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
-    for start in range(0, len(Y), rows):
-        block = slice(start, min(start + rows, len(Y)))
-        learned = _learn_block(rule, state, X, Y[block], block, None if out is None else out[block], all_columns)
-        if learned < len(Y[block]):
-            raise rule.diverged(state, start + learned)
-    state.n_samples += len(Y)
+    blocks = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
+    with exclusive(state):
+        try:
+            for start in range(0, len(Y), blocks.rows):
+                block = slice(start, min(start + blocks.rows, len(Y)))
+                part = None if out is None else out[block]
+                learned = _learn_block(rule, state, X, Y[block], block, part, blocks.all_columns)
+                if learned < len(Y[block]):
+                    raise rule.discard_refused_step(state, start + learned)
+        except DivergedError:
+            raise
+        except BaseException as error:  # the blocks before it are learned, but not counted
+            state.interrupted = type(error).__name__
+            raise
+        state.n_samples += len(Y)
     return out
 
 
-def _choose_blocks(rule: Rule, layout: StateLayout, X: SparseRows, predict: bool) -> tuple[int, bool]:
-    """How many rows are learned together, and whether in all columns, which costs less for fields (column, column).
+class Blocks(NamedTuple):
+    """How sparse rows are learned."""
 
-    Each prediction of a method that solves for its weights needs all columns too.
-    """
+    rows: int
+    """How many are learned together."""
+    all_columns: bool
+    """Whether in all columns, instead of those in which one of them is not zero."""
+
+
+def _choose_blocks(rule: Rule, layout: StateLayout, X: SparseRows, predict: bool) -> Blocks:
+    """What costs least: all columns for fields (column, column), and for predictions of weights that are solved for."""
     entries, d = max(1, -(-X.nnz // max(1, X.shape[0]))), X.shape[1]  # entries of a row
     if max(map(_axes_of_columns, layout.fields)) < 2:
-        return min(MOST_ROWS, max(1, math.isqrt(CALL // entries))), False
+        return Blocks(min(MOST_ROWS, max(1, math.isqrt(CALL // entries))), all_columns=False)
     if d < FEW_COLUMNS or MANY_ENTRIES * entries > d or (predict and rule.method.state.solution):
-        return MOST_ROWS, True
-    return min(MOST_ROWS, max(1, math.isqrt(CALL) // entries)), False
+        return Blocks(MOST_ROWS, all_columns=True)
+    return Blocks(min(MOST_ROWS, max(1, math.isqrt(CALL) // entries)), all_columns=False)
 
 
 def _axes_of_columns(field: Field) -> int:
@@ -158,7 +171,7 @@ def _learn_block(
         part = part._replace(**{name: rule.backend.asarray(getattr(part, name)[at]) for name, at in places.items()})
     with np.errstate(all="ignore"):  # kernels return fewer rows instead
         p = rule.step_parameters(state, len(Y), 1, layout.sizes["gradients"], None)
-        learned = int(rule.kernel.learn(part, dense, Y, p, out))
+        learned = rows_learned(rule.kernel.learn(part, dense, Y, p, out), rule.kernel.learn)
     for name, at in places.items():
         getattr(state.arrays, name)[at] = getattr(part, name)
     state.n_steps += learned

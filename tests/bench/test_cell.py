@@ -81,6 +81,15 @@ class TestCell:
         assert np.isnan(record["test_error"]).all()
         assert record["metrics"]["test_error"] is None
 
+    def test_arrays_of_the_stream_stay_writable(self, plugin):
+        X, y, held_out = np.eye(3), np.ones(3), (np.eye(3), np.ones(3))
+        own = Stream("own", "the user's arrays", lambda: Data(X, y, held_out, held_out))
+        plugin(streams=hook("streams", (own,)))
+        data = cell(stream="own", sizes={}).data()
+        assert run_cell(cell(stream="own", sizes={}))["status"] == "ok"
+        assert all(a.flags.writeable for a in (X, y, *held_out))
+        assert not any(a.flags.writeable for a in (data.X, data.y, *data.test, *data.validation))
+
     def test_divergence_is_a_failure_with_its_reason(self):
         record = run_cell(cell(settings={"step_size": 1e300}))
         assert record["status"] == "failed"

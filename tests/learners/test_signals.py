@@ -99,6 +99,9 @@ def test_refused_signals(u: Any, taps: Any, more: Any, error: type[Exception], t
     ("channels", "dtype", "sample", "error"),
     [
         (1, "float64", float("nan"), ValueError),
+        (1, "float64", 10**400, ValueError),
+        (1, "float32", 1e300, ValueError),
+        (2, "float32", [1.0, 1e300], ValueError),
         (1, "float64", 1j, TypeError),
         (1, "complex128", complex("inf"), ValueError),
         (1, "float64", "1", TypeError),

@@ -168,3 +168,30 @@ def test_divergence_names_the_row_and_keeps_the_rows_before() -> None:
         assert (info.value.row, info.value.step) == (row, row + 1)
     assert found.n_samples_seen_ == dense.n_samples_seen_ == row
     np.testing.assert_allclose(found.predict(X), dense.predict(X), atol=1e-12)
+
+
+def test_a_learner_that_learns_in_another_thread_refuses_sparse_rows() -> None:
+    learner = ob.create("lms", backend="numpy").partial_fit(CSR, y)
+    before = learner.copy()
+    learner.live_state.permit.pop()  # as a thread that learns
+    with pytest.raises(RuntimeError, match="learning in another thread"):
+        learner.partial_fit(CSR, y)
+    learner.live_state.permit.append(None)
+    assert learner.to_bytes() == before.to_bytes()
+
+
+def test_a_learner_whose_kernel_was_interrupted_in_sparse_rows_refuses_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = ob.create("lms", backend="numpy").partial_fit(CSR, y)
+    learn, calls = learner.rule.kernel.learn, iter(range(10))
+
+    def interrupted(*given: Any) -> int:
+        if next(calls) == 1:  # the second block
+            raise KeyboardInterrupt
+        return int(learn(*given))
+
+    monkeypatch.setattr(learner.rule.kernel, "learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learner.partial_fit(CSR, y)
+    for call in (lambda: learner.predict(X), lambda: learner.partial_fit(CSR, y)):
+        with pytest.raises(RuntimeError, match="KeyboardInterrupt"):
+            call()

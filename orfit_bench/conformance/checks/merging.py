@@ -11,6 +11,7 @@ from orfit_bench.conformance.acceptance import ensure_finite
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.conformance.rows import Chunk, frozen
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import LINEAR
 from orfit_bench.spec.law import to_numpy64
@@ -79,9 +80,7 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
 @check(needs_merge, all_variants=False)
 def merge_uses_every_field(context: CheckContext) -> None:
     """With default settings, every field that differs between two learners makes a difference when they are merged."""
-    rows = 4 * context.batch_size
-    chunk = context.rows(n=3 * rows, d=40)  # with fewer features a basis may be full
-    learners = [context.train(chunk.cut(i, i + rows)) for i in range(0, 3 * rows, rows)]
+    learners = [context.train(part) for part in _parts_of_unlike_lengths(context)]
     own = [host_arrays_of(learner) for learner in learners]
     merged = {(i, j): host_arrays_of(learners[i].copy().merge(learners[j])) for i, j in permutations(range(3), 2)}
     for name in (f.name for f in layout_of(learners[0]).fields if f.compared == "entries"):
@@ -91,6 +90,22 @@ def merge_uses_every_field(context: CheckContext) -> None:
             f"{name} does not depend on the learner that is merged: let the merge rule return {name!r}, or let "
             "combine.derive compute it",
         )
+
+
+def _parts_of_unlike_lengths(context: CheckContext) -> list[Chunk]:
+    """Three parts of a stream, of 3, 4 and 5 steps, each of which begins with all classes if it has any."""
+    B = context.batch_size
+    chunk, first, parts = context.rows(n=12 * B, d=40), 0, []  # with fewer features a basis may be full
+    for steps in (3, 4, 5):
+        part = chunk.cut(first, first + steps * B)
+        if context.method.traits.labels:
+            y = np.array(part.y)
+            classes = np.unique(np.asarray(chunk.y))
+            y[: len(classes)] = classes
+            part = part._replace(y=frozen(y))
+        parts.append(part)
+        first += steps * B
+    return parts
 
 
 def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:

@@ -150,7 +150,7 @@ class FilterRule(Rule):
             total, learned = likelihood.log_likelihood(extended, state.arrays, X, Y, p, self._record(inputs))
         state.n_steps += learned
         if learned < len(X):
-            raise self.diverged(state, learned)
+            raise self.discard_refused_step(state, learned)
         return total
 
     def _record(self, inputs: StepInputs) -> Any:
@@ -166,7 +166,7 @@ class FilterRule(Rule):
             learned = len(steps.transitions)
             state.n_steps += learned
             if learned < len(X):
-                raise self.diverged(state, learned)
+                raise self.discard_refused_step(state, learned)
             known = smoother.variances(steps.corrected, xp).copy()
             F, Q, scales, predicted, corrected = steps
             scale = smoother.scale_of_roots(known, scales, xp) if scales else None
