@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def factors(method: Method) -> Mapping[str, float]:
 
 
 class WrongKernel:
-    """A kernel whose every step changes the weights by `factor` times what the rule changes them.
+    """A kernel whose every step changes the weights, or other fields, by `factor` times what the rule changes them.
 
     Parameters
     ----------
@@ -39,14 +39,16 @@ class WrongKernel:
         The namespace of its arrays.
     factor : float
         See `factors`. With 0 nothing else changes either.
+    fields : sequence of str, optional
+        The fields instead of the weights.
     """
 
-    def __init__(self, kernel: Any, method: Method, xp: Any, factor: float) -> None:
+    def __init__(self, kernel: Any, method: Method, xp: Any, factor: float, fields: Sequence[str] = ()) -> None:
         self._kernel, self._xp, self._factor = kernel, xp, factor
         weights = method.state.weights if method.traits.supervised else "basis"
         names = [field.name for field in method.state.fields]
         of_rows = [field.name for field in method.state.fields if field.dims] or names  # counters have no dimension
-        self._fields = names if not factor else [weights] if weights in names else of_rows
+        self._fields = fields or (names if not factor else [weights] if weights in names else of_rows)
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._kernel, name)

@@ -16,7 +16,7 @@ from orfit_bench.conformance import Report, export
 from orfit_bench.conformance.result import UNPROVEN
 from orfit_bench.errors import LackingError
 from orfit_bench.report.conformance import markdown
-from orfit_bench.spec import Cost, Law, Measured, Theory, deviation
+from orfit_bench.spec import Cost, Field, Law, Measured, Theory, deviation
 
 COST = Cost(flops=lambda s, z: 6 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])
 PROOF = "wrong_numbers_are_noticed"
@@ -125,3 +125,44 @@ def test_files_of_a_report_state_the_verdict() -> None:
 
 def test_the_kernel_of_the_faults_is_unproven_by_itself() -> None:
     assert Fault("", frozenset(), PLAIN, PLAIN_KERNEL).report(only=[PROOF]).verdict == "unproven"
+
+
+AVERAGED = change(
+    PLAIN,
+    state={
+        "fields": (*PLAIN.state.fields, Field("mean", ("parameter", "output"), "mean of the weights")),
+        "prediction_weights": lambda s, settings: s.mean,
+    },
+)
+
+
+def averages_wrongly(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The mean is no mean."""
+    for i in range(len(X)):
+        if out is not None:
+            out[i] = X[i] @ s.mean
+        if not plain(s, X[i : i + 1], Y[i : i + 1], p, None):
+            return i
+        s.mean[...] += (s.w - s.mean) / 100
+    return len(X)
+
+
+def predicts_by_the_mean(create: Callable[..., Any], rows: Any) -> Measured:
+    """Predictions are those of the mean as it is computed."""
+    X, w, mean = rows.X, np.zeros(rows.X.shape[1]), np.zeros(rows.X.shape[1])
+    for x, y in zip(X, rows.y, strict=True):
+        w += STEP * (y - x @ w) * x
+        mean += (w - mean) / 100
+    return Measured(deviation(create().partial_fit(X, rows.y).predict(X), X @ mean), len(X), 1.0)
+
+
+@pytest.mark.parametrize(("laws", "status"), [((), UNPROVEN), ((predicts_by_the_mean,), "passed")])
+def test_a_field_that_predictions_use_needs_a_law(laws: tuple[Callable[..., Measured], ...], status: str) -> None:
+    theory = Theory(cost=COST, laws=tuple(Law(law, "a test", 1) for law in (equals_the_recursion, *laws)))
+    method = change(AVERAGED, theory=theory)
+    found = Fault("", frozenset(), method, KernelModule(learn=averages_wrongly)).report(
+        only=["wrong_predictions_are_noticed"]
+    )
+    (result,) = found.results
+    assert result.status == status
+    assert status == "passed" or "predictions use mean" in result.reason

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import assert_learns
-from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if, worst
+from orfit_bench.conformance.check import Deviation, NotApplicable, Violation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.agreement import batch_solution_deviation, is_linear, needs_batch_solution
 from orfit_bench.conformance.checks.settings import differ, outcome
 from orfit_bench.conformance.context import CheckContext
@@ -39,29 +39,42 @@ def needs_ends(context: CheckContext) -> str:
 
 
 def _at_ends(context: CheckContext) -> list[CheckContext]:
-    """The context with each setting at each closed end of its range that the kernel supports."""
+    """The context with each setting at, or next to, each finite end of its range that the kernel supports."""
     found = [
-        replace(context, variant=replace(context.variant, settings={setting.name: end}, guaranteed=True))
+        replace(context, variant=replace(context.variant, settings={setting.name: end}, guaranteed=guaranteed))
         for setting in context.method.settings
-        for end in closed_ends(setting)
+        for ends, guaranteed in ((closed_ends(setting), True), (_next_to_open_ends(setting), False))
+        for end in ends
     ]
     return [one for one in found if not one.lacking]
 
 
+def _next_to_open_ends(setting: Setting) -> list[Any]:
+    """Numbers next to the ends that do not belong to a range with two ends."""
+    return [end for end in _both_ends(setting) if end not in closed_ends(setting)]
+
+
 @check(needs_ends, all_variants=False)
 def ends_of_ranges_are_learned(context: CheckContext) -> Deviation:
-    """With each setting at an end of its range, rows are learned in calls of any size, as by the reference."""
+    """With each setting at an end of its range, rows are learned in calls of any size, as by reference and batch."""
     found = [deviation for one in _at_ends(context) for deviation in _learned(one)]
     skip_if(not found, "such rows are refused")
     return worst(found)
 
 
 def _learned(context: CheckContext) -> list[Deviation]:
-    """The deviation after some rows; none where they may be refused, or such settings need another start."""
+    """The deviations after some rows; none where they may be refused, or such settings need another start."""
+    n, found = 3 * context.batch_size, list[Deviation]()
     try:
-        return [assert_learns(context, context.rows(n=3 * context.batch_size))]
+        found.append(assert_learns(context, context.rows(n=n)))
+        if not needs_batch_solution(context) and is_linear(context):
+            batch = batch_solution_deviation(context, n, FEATURES)
+            found += [batch] if batch else []
+    except Violation as error:
+        raise Violation(f"{context.variant}: {error}") from error
     except (NotApplicable, ValueError):
-        return []
+        pass
+    return [one._replace(of=f"{one.of} with {context.variant}") for one in found]
 
 
 @check(all_variants=False, once=True)
@@ -142,7 +155,8 @@ def first_step_equals_batch_solution(context: CheckContext) -> Deviation:
     for variant in variants(context.method):
         one = replace(context, variant=variant)
         if is_linear(one) and not one.lacking:
-            found += [batch_solution_deviation(one, one.batch_size, d) for d in (1, FEATURES)]
+            parts = [batch_solution_deviation(one, one.batch_size, d) for d in (1, FEATURES)]
+            found += [part and part._replace(of=f"{part.of} with {variant}") for part in parts]
     known = [deviation for deviation in found if deviation]
     ensure(known, f"the batch solution of the first step is None for all {len(found)} settings and sizes")
     return worst(known)

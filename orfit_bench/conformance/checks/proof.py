@@ -14,17 +14,20 @@ from orfit_bench.conformance.check import Deviation, NotApplicable, Note, Unprov
 from orfit_bench.conformance.checks.agreement import agrees_with_batch_solution, needs_batch_solution
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.data_sets import data_sets_of
-from orfit_bench.conformance.inspection import with_kernel
+from orfit_bench.conformance.inspection import layout_of, with_kernel
 from orfit_bench.conformance.laws import LawCase, cases, measure_law
 from orfit_bench.conformance.rows import Chunk, frozen
-from orfit_bench.conformance.wrong_kernels import WrongKernel, factors
+from orfit_bench.conformance.variants import variants
+from orfit_bench.conformance.wrong_kernels import LONG, WrongKernel, factors
 from orfit_bench.errors import DivergedError, LackingError
 from orfit_bench.learners.factory import create
 
 N_EASY, D_EASY = 400, 5
 """Rows and features of the easy stream."""
-Accepts = Callable[[CheckContext, float], bool]
-"""Whether a test accepts the learners of the context with steps that are wrong by a factor."""
+Wrong = Callable[[Any], WrongKernel]
+"""Makes a wrong kernel of a right one."""
+Accepts = Callable[[CheckContext, Wrong], bool]
+"""Whether a test accepts the learners of the context with wrong kernels."""
 
 
 @check(all_variants=False, once=True)
@@ -60,7 +63,7 @@ def _rejections(tests: Mapping[str, Accepts], context: CheckContext) -> dict[str
             if noticed and rejected[name]:
                 continue
             try:
-                accepted = tests[name](context, factor)
+                accepted = tests[name](context, _wrong(context, factor))
             except LackingError:
                 del rejected[name]
                 continue
@@ -77,10 +80,10 @@ def evidence(context: CheckContext) -> Mapping[str, Accepts]:
     return found if needs_batch_solution(context) else {**found, "the batch solution": _batch_solution_accepts}
 
 
-def _law_accepts(case: LawCase, context: CheckContext, factor: float) -> bool:
+def _law_accepts(case: LawCase, context: CheckContext, wrong: Wrong) -> bool:
     def make(name: str, **settings: Any) -> Any:
         learner = create(name, **settings)
-        return with_kernel(learner, _wrong(context, factor)) if name == context.method.name else learner
+        return with_kernel(learner, wrong) if name == context.method.name else learner
 
     def holds(data_set: str) -> bool:
         found = measure_law(case, data_set, context.backend.name, context.dtype, context.seed, make)
@@ -89,16 +92,16 @@ def _law_accepts(case: LawCase, context: CheckContext, factor: float) -> bool:
     return all(_accepts(partial(holds, name)) for name in data_sets_of(case.law))
 
 
-def _batch_solution_accepts(context: CheckContext, factor: float) -> bool:
+def _batch_solution_accepts(context: CheckContext, wrong: Wrong) -> bool:
     def holds() -> bool:
-        found = agrees_with_batch_solution(replace(context, wrap=_wrong(context, factor)))
+        found = agrees_with_batch_solution(replace(context, wrap=wrong))
         return isinstance(found, Deviation) and found.holds
 
     return _accepts(holds)
 
 
-def _wrong(context: CheckContext, factor: float) -> Callable[[Any], WrongKernel]:
-    return partial(WrongKernel, method=context.method, xp=context.backend.namespace(), factor=factor)
+def _wrong(context: CheckContext, factor: float, *fields: str) -> Wrong:
+    return partial(WrongKernel, method=context.method, xp=context.backend.namespace(), factor=factor, fields=fields)
 
 
 def _accepts(holds: Callable[[], bool]) -> bool:
@@ -116,6 +119,50 @@ def _accepts(holds: Callable[[], bool]) -> bool:
             return True
         except Exception:
             return False
+
+
+# ---------------------------------------------------------------------- predictions by other fields than the weights
+
+
+def needs_other_weights(context: CheckContext) -> str:
+    """Predictions must use other weights than those at which gradients are taken."""
+    return "" if context.method.state.prediction_weights else "predictions use the weights, which another check tries"
+
+
+@check(needs_other_weights, all_variants=False, once=True)
+def wrong_predictions_are_noticed(context: CheckContext) -> None:
+    """Laws or the batch solution reject a learner of which a field that predictions use changes by 1 % too much."""
+    tests = evidence(context)
+    for name in _fields_of_predictions(context):
+        (factor,) = LONG.values()
+        wrong = _wrong(context, factor, name)
+        if all(_accepts(partial(test, context, wrong)) for test in tests.values()):
+            raise Unproven(
+                f"predictions use {name}, and a learner that changes it by 1 % too much is accepted by "
+                f"{', '.join(tests) or 'everything'}: declare a law that compares predictions with another computation"
+            )
+
+
+def _fields_of_predictions(context: CheckContext) -> list[str]:
+    """The fields of numbers, but the weights, on which predictions of some variant depend."""
+    found = []
+    for variant in variants(context.method):
+        one = replace(context, variant=variant)
+        if one.lacking or variant.time_varying:
+            continue
+        chunk = one.rows()
+        try:
+            learner = one.train(chunk)
+        except (DivergedError, ValueError):
+            continue
+        before = one.predict(learner, chunk.X)
+        for field in layout_of(learner).fields:
+            if field.name != context.method.state.weights and field.compared != "nothing":
+                other = learner.copy()
+                array = getattr(other.live_state.arrays, field.name)
+                array[...] = array * 1.5
+                found += [field.name] if not np.array_equal(one.predict(other, chunk.X), before) else []
+    return sorted(set(found))
 
 
 # ---------------------------------------------------------------------- it learns
