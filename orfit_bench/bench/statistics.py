@@ -85,10 +85,11 @@ def over_seeds(results: xarray.Dataset) -> list[list[int]]:
 def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
     """Compare all pairs of methods that learned common streams and seeds, smallest p-values first.
 
-    A pair of errors belongs to one stream and seed; the errors of several backends or runs are averaged first. If all
-    pairs belong to one stream, the result is about that stream only.
+    A pair of errors belongs to one stream and seed; the errors of several backends or runs are averaged first, and
+    those of several seeds with the same rows, such as the rows of a file. If all pairs belong to one stream, the result
+    is about that stream only.
     """
-    cases = _groups(results, (*CASE, "seed"))
+    cases = _groups(results.assign_coords(sample=("cell", _samples(results))), (*CASE, "sample"))
     errors: dict[tuple[str, ...], dict[tuple[str, ...], float]] = defaultdict(dict)
     first: dict[tuple[str, ...], int] = {}
     for case, cells in cases.items():
@@ -105,6 +106,20 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
     corrected = holm([c.p for c in tested])
     found_all = [c._replace(p_holm=p) for c, p in zip(tested, corrected, strict=True)]
     return sorted(found_all, key=lambda c: (isnan(c.p), c.p_holm, c.p))
+
+
+def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[float]:
+    """The values of cells, but one only of those with the same rows and the same value, which are no samples."""
+    samples = _samples(results)
+    return list(
+        {(samples[i], value): value for i in cells if not isnan(value := float(results[name].values[i]))}.values()
+    )
+
+
+def _samples(results: xarray.Dataset) -> list[str]:
+    """What tells the rows of each cell from those of other cells of its stream: their hash, or the seed."""
+    hashes = results["rows_hash"].values if "rows_hash" in results.coords else [""] * results.sizes["cell"]
+    return [str(known or f"seed {seed}") for known, seed in zip(hashes, results["seed"].values, strict=True)]
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -111,8 +111,8 @@ def pairs(results: xarray.Dataset) -> Listing | str:
     if not any(c.p == c.p for c in found):
         most = max((c.wins + c.losses for c in found), default=0)
         return (
-            f"Not enough data to compare methods: at most {most} pairs of test errors (one per stream and seed) "
-            f"differ; the test requires {statistics.FEWEST}. Run more seeds or streams."
+            f"Not enough data to compare methods: at most {most} pairs of test errors (one per stream and seed, or per "
+            f"file) differ; the test requires {statistics.FEWEST}. Run more streams, or more seeds of drawn streams."
         )
     rows: list[list[Cell]] = [
         [methods[c.one], methods[c.other], *(Number(n, str(n)) for n in (c.wins, c.losses, c.ties)), *_tested(c)]
@@ -200,7 +200,7 @@ def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
 
 
 def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
-    found = statistics.estimate(float(v) for v in results[name].values[list(group)])
+    found = statistics.estimate(statistics.distinct(results, name, group))
     form = AVERAGED[name][1]
     sure = name != "throughput" and not math.isnan(found.half)  # timings vary with the load of the machine
     return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)

@@ -19,7 +19,7 @@ from orfit_bench.tables.ordering import order_of_rows
 from orfit_bench.tables.rows import Cursor, View
 from orfit_bench.tables.sources import Source
 
-IN_MEMORY = 100e6
+IN_MEMORY = 400e6
 """Bytes up to which rows are kept in memory; more are read in batches, again in each pass."""
 SETTINGS = (
     Setting("path", Text(), "", "path or URL of a .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .npy or .zarr file"),
@@ -40,7 +40,7 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
     """The stream with these settings as its defaults, and what its target offers."""
     defaults = tuple(replace(s, default=s.check(settings.get(s.name, s.default))) for s in SETTINGS)
     given = {s.name: s.default for s in defaults}
-    source = open_file(given["path"])
+    source = open_file(given["path"], given["categorical"])
     check_columns(source, _features(source, given), given["texts"] == "one_hot", given["categorical"])
     path, targets = given["path"], given["target"]
     files = list if is_url(path) or not Path(path).is_file() else partial(_only, Path(path))
@@ -103,7 +103,7 @@ def load(
 
 
 def _load_file(path: str, **settings: Any) -> Data:
-    return load(open_file(path), **settings)
+    return load(open_file(path, settings["categorical"]), **settings)
 
 
 def _only(path: Path) -> list[Path]:

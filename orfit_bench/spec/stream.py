@@ -148,7 +148,7 @@ class Stream:
         -------
         Stream
             For `orfit_bench.bench.Suite(streams=[...])`, and for a loop over `load().chunks(rows)`. Files of more than
-            100 MB of numbers are read in batches.
+            400 MB of numbers are read in batches.
 
         Raises
         ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,8 +77,10 @@ def _has_large_numbers(column: Any) -> bool:
     return any(value is not None and abs(value) >= LARGEST for value in extremes.values())
 
 
-def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None) -> Source:
+def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, codes: Collection[str] = ()) -> Source:
     """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers.
+
+    Those among `codes` are read as texts where a number has leading zeros: there 01234 and 1234 differ.
 
     A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns; commas then
     are decimal ones where this makes texts numbers.
@@ -102,7 +104,18 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None) -
             point, guessed = ",", decimal_commas
     types = {f.name: pa.float64() for f in guessed if pa.types.is_null(f.type) or pa.types.is_integer(f.type)}
     with readable(path):
-        return CsvSource(path, partial(opened, point=point), types, {f.name: arrow_kind(f.type) for f in guessed})
+        integers = (f.name for f in guessed if pa.types.is_integer(f.type) and f.name in codes)
+        texts = {name: pa.string() for name in integers if _has_leading_zeros(opened({name: pa.string()}), name)}
+        types, kinds = types | texts, {f.name: arrow_kind(texts.get(f.name, f.type)) for f in guessed}
+        return CsvSource(path, partial(opened, point=point), types, kinds)
+
+
+def _has_leading_zeros(dataset: Any, name: str) -> bool:
+    """Whether a column of texts holds a number such as 01234."""
+    import pyarrow.compute as pc
+
+    batches = dataset.to_batches(columns=[name], batch_readahead=1)
+    return any(pc.any(pc.match_substring_regex(batch[name], r"^[+-]?0[0-9]")).as_py() for batch in batches)
 
 
 def _separator(place: str, filesystem: Any) -> str:

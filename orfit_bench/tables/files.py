@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,15 @@ FORMATS = {
 EXTRA = "install it by: pip install 'orfit-bench[files]'"
 
 
-def open_file(path: str) -> Source:
+def open_file(path: str, codes: Collection[str] = ()) -> Source:
     """A file, a folder of Parquet files, or a URL as a source.
+
+    Parameters
+    ----------
+    path : str
+        The path or URL.
+    codes : collection of str
+        Columns of a CSV file that are texts where their numbers have leading zeros, such as 01234.
 
     Raises
     ------
@@ -59,7 +67,7 @@ def open_file(path: str) -> Source:
         if kind == "ipc" and is_stream(place, filesystem):
             return ArrowStream(path, place, filesystem)
         if kind == "csv":
-            return open_csv(path, place, filesystem, partitioning)
+            return open_csv(path, place, filesystem, partitioning, codes)
         form = _arrow_format(kind)
         return ArrowSource(path, ds.dataset(place, format=form, filesystem=filesystem, partitioning=partitioning))
 

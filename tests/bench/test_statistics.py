@@ -8,7 +8,7 @@ import pytest
 from helpers.outcomes import created, failed, table
 from scipy import stats
 
-from orfit_bench.bench.statistics import FEWEST, comparisons, estimate, holm, over_seeds
+from orfit_bench.bench.statistics import FEWEST, comparisons, distinct, estimate, holm, over_seeds
 
 
 def pair(ours, theirs, dtype="float64", **more):
@@ -102,6 +102,16 @@ class TestPairs:
         assert not comparisons(table([created("lms", seed=0), created("rls", seed=1)]))
         assert not comparisons(table([created("lms", d=8), created("rls", d=16)]))
         assert not comparisons(table([created("lms"), failed("rls"), created("ogd", test_error=nan)]))
+
+    def test_seeds_with_the_same_rows_make_one_pair(self):
+        cells = [created(m, seed=s, test_error=e) for m, e in (("lms", 2.0), ("rls", 1.0)) for s in range(8)]
+        results = table(cells)
+        assert comparisons(results)[0].losses == 8
+        results["rows_hash"].values[:] = "0123456789abcdef"  # as those of a file
+        (found,) = comparisons(results)
+        assert (found.wins, found.losses, found.ties) == (0, 1, 0)
+        assert isnan(found.p)
+        assert distinct(results, "test_error", range(8)) == [2.0]
 
     def test_settings_make_methods(self):
         cells = [created(settings={"step_size": s}, test_error=s) for s in (0.1, 0.2)]

@@ -50,6 +50,13 @@ def test_each_value_becomes_a_column(ending: str, tmp_path: Path, monkeypatch: p
     np.testing.assert_array_equal(np.asarray(Stream.from_file(path, **CHOSEN).load().X), data.X)
 
 
+def test_codes_with_leading_zeros_differ_from_numbers(tmp_path: Path) -> None:
+    (path := tmp_path / "codes.csv").write_text("zip,n,y\n01234,1,1\n1234,10,2\n99,2,3\n")
+    data = Stream.from_file(path, "y", categorical=["zip", "n"]).load()
+    assert data.feature_names == ("zip=01234", "zip=1234", "zip=99", "n=1", "n=2", "n=10")
+    np.testing.assert_array_equal(data.X[:, :2], [[1, 0], [0, 1], [0, 0]])
+
+
 @pytest.mark.parametrize("make", [lambda t: t, pl.from_pandas, pa.Table.from_pandas])
 def test_tables_in_memory_have_categories_too(make: Callable[[Any], Any]) -> None:
     table = TABLE.astype({"zone": "int8"})

@@ -35,6 +35,8 @@ def array(*dims: str) -> xr.DataArray:
         lambda X, y: ob.create("rls").prequential(X, y),
         lambda X, y: ob.create("rls").partial_fit(X, np.ones(6), sample_weight=abs(y)),
         lambda X, y: ob.create("kalman").log_likelihood(X, y),
+        lambda X, y: ob.create("kalman").partial_fit(X, np.ones(6), observation_noise=1 + abs(y)),
+        lambda X, y: ob.fleet("rls", 2).partial_fit(X, np.ones(6), which=(y > 0).astype(int)),
         lambda X, y: ob.create("class_rls").partial_fit(X, y > 0),
         lambda X, y: ob.pipeline("standardize", ob.create("rls")).partial_fit(X, y),
         lambda X, y: ob.pipeline("intercept", ob.create("rls")).partial_fit(X, y),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.filtering import smoother
 from orfit_bench.learners.filtering.named_inputs import read_inputs
-from orfit_bench.learners.filtering.rows import read_rows
+from orfit_bench.learners.filtering.rows import VARYING, read_rows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.targets import Rows
@@ -18,9 +18,6 @@ from orfit_bench.spec.capability import require
 
 if TYPE_CHECKING:
     import xarray
-
-VARYING = ("transition", "process_noise", "observation_noise", "control")
-"""Arguments that may come with the rows."""
 
 
 class Filter(Regressor):

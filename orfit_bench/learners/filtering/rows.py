@@ -13,8 +13,11 @@ from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.targets import Rows, with_numbers
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState
+from orfit_bench.tables.row_labels import check_rows_agree
 
 HostArray = np.ndarray[Any, Any]
+VARYING = ("transition", "process_noise", "observation_noise", "control")
+"""Arguments that may come with the rows."""
 
 
 def read_rows(
@@ -29,6 +32,8 @@ def read_rows(
     """Rows, or with `block` one step, with (transition, process_noise, observation_noise, control) and weights."""
     look = block or not rule.kernel_checks_rows or any(v is not None for v in (*varying, sample_weight))
     rows = with_numbers(rule, state, X, y, "A" if block else "X", look)
+    for name, value in zip(VARYING, varying, strict=True) if not block else ():
+        check_rows_agree(X, value, name)
     varying = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, varying, block)
     if sample_weight is not None:
         weights = weighting.validate(sample_weight, rule, len(rows.X), X)

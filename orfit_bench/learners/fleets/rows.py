@@ -77,6 +77,7 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, dty
         starts, shape = np.arange(size + 1) * n, (size, n)
         rows = rows.reshape(size * n, width)
     else:
+        check_rows_agree(X, which, "which")
         if rows.ndim != 2:
             raise ValueError(f"X: got shape {rows.shape}, want (rows, features) with which=")
         of = read_which(which, len(rows), size)
