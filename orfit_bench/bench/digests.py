@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 ATTRIBUTE = "digests"
 START = b"\nsha256 of the bytes before this line: "
 LENGTH = len(START) + 64 + 1
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""How files of HDF5 begin; the version of their header follows."""
+SMALLEST = 52
+"""Bytes that every file of HDF5 has."""
+PLACE_OF_LENGTH = {0: 40, 1: 44, 2: 28, 3: 28}
+"""Where the header of a version holds the length of the file, in 8 bytes."""
 
 
 def encode(dataset: xarray.Dataset) -> bytes:
@@ -52,6 +58,7 @@ def decode(path: Path) -> xarray.Dataset:
     data = system.read(path)
     content, end = data[:-LENGTH], data[-LENGTH:]
     if not end.startswith(START):
+        _check_length(data)
         dataset, wrong = _read(data)
         if wrong or ATTRIBUTE in dataset.attrs:
             raise ValueError(wrong or "the digest of the file is missing")
@@ -61,6 +68,16 @@ def decode(path: Path) -> xarray.Dataset:
     dataset, _ = _read(content)
     del dataset.attrs[ATTRIBUTE]
     return dataset
+
+
+def _check_length(data: bytes) -> None:
+    """ValueError if this is no file of HDF5, or a part of one: the library would crash when the process ends."""
+    if not data.startswith(SIGNATURE):
+        raise ValueError("it does not start as files of HDF5 do")
+    place = PLACE_OF_LENGTH.get(data[len(SIGNATURE)]) if len(data) > SMALLEST else None
+    length = SMALLEST if place is None else int.from_bytes(data[place : place + 8], "little")
+    if len(data) < length:
+        raise ValueError(f"it was cut: it holds {len(data)} bytes, want at least {length}")
 
 
 def _read(content: bytes) -> tuple[xarray.Dataset, str]:

@@ -2,6 +2,8 @@
 
 import gzip
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -136,3 +138,14 @@ class TestDigests:
         results = load(written)
         results.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
         assert load(tmp_path / "r.nc").identical(results)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("kept", [0, 8, 9, 44, 3000, -1000])
+def test_a_file_that_was_cut_is_refused_and_ends_no_process(kept, measured, tmp_path):
+    path = tmp_path / "cut.nc"
+    results.write(measured, path)
+    path.write_bytes(path.read_bytes()[:kept])
+    ended = subprocess.run([sys.executable, "-m", "orfit_bench", "show", path], capture_output=True, text=True)
+    assert ended.returncode == 2, ended.stderr
+    assert f"Error: {path}: not a netCDF file" in ended.stderr
