@@ -127,7 +127,7 @@ def no_stream_message(method: Method, streams: Sequence[str]) -> str:
     if list(streams) == ["file"]:
         return (
             f"method {method.name!r} ({method.kind}) cannot learn from file: a target of texts is for classification, "
-            f"one of numbers for regression"
+            f"one of numbers for regression, none for a subspace; name it by --target"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return (

@@ -69,7 +69,9 @@ class Setting:
             return self.type.check(value)
         except (TypeError, ValueError) as error:
             none = " or None" if self.optional else ""
-            raise type(error)(f"{self.name}={describe_value(value)}: {error}{none}; it is {self.meaning}") from None
+            raise type(error)(
+                f"{self.name}={describe_value(value)}: {error}{none} ({self.name}: {self.meaning})"
+            ) from None
 
 
 def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, object]) -> dict[str, Any]:

@@ -101,6 +101,19 @@ class Encoding:
         )
 
 
+def _first_text(source: Source, name: str) -> str:
+    """The first value of a column of texts that is no number, and its row; empty if all are numbers."""
+    row = 0
+    for batch in source.read([name], 0):
+        for value in batch[name].tolist() if hasattr(batch[name], "tolist") else batch[name].to_pylist():
+            try:
+                float(value or 0)
+            except ValueError:
+                return f"row {row} of {name!r} holds {value!r}; "
+            row += 1
+    return ""
+
+
 def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categorical: Sequence[str] = ()) -> None:
     """TypeError that names a column which holds no numbers, and does not become columns of its own.
 
@@ -120,8 +133,8 @@ def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categor
     texts = [name for name in columns if source.kinds[name] == "text" and name not in categorical]
     if texts and not one_hot:
         raise TypeError(
-            f"{source.name}: {quoted(texts)}: want numbers, got texts: ask for one column for each text (--one-hot), "
-            f"or drop them (--drop)"
+            f"{source.name}: {quoted(texts)}: want numbers, got texts: {_first_text(source, texts[0])}correct the file "
+            f"if these should be numbers, ask for one column for each text (--one-hot), or drop them (--drop)"
         )
     for name in columns:
         if (kind := source.kinds[name]) not in (*NUMBERS, "text") and name not in categorical:
