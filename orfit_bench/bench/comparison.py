@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from orfit_bench.bench.collection import origin
+from orfit_bench.bench.selection import with_defaults
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
@@ -133,5 +134,10 @@ def _worse(relative: float, new: float, metric: Metric) -> bool:
 
 
 def _label(results: xarray.Dataset, i: int) -> str:
+    """The method with the settings that are not its defaults, the backend and the stream."""
     method, backend, stream = (str(results[name].values[i]) for name in ("method", "backend", "stream"))
-    return f"{method} on {backend}, {stream}"
+    declared = registry().methods.get(method)
+    defaults = with_defaults(declared, {}) if declared else {}
+    settings = json.loads(str(results["settings"].values[i]))
+    changed = ", ".join(f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value)
+    return f"{method}{f' ({changed})' if changed else ''} on {backend}, {stream}"

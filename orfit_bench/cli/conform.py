@@ -197,8 +197,8 @@ def _show(report: Report, run: export.RunInfo) -> None:
     if report.results:
         show(tables.results_table(report))
         show(tables.capabilities_table(report))
-    for line in tables.lacking(report):
-        say(line)
+    for line in report.unsupported():
+        say(f"not supported: {line}")
     for line in report.notes():
         say(f"note: {line}")
     for status in (SKIPPED, EXPECTED, UNPROVEN, FAILED):

@@ -146,4 +146,5 @@ class CheckContext(Driver):
         one, other = got.state(), want.state()
         if not one.identical(other):
             parts = [name for name in other if name not in one or not np.array_equal(one[name], other[name])]
-            raise Violation(f"{message}: {', '.join(map(str, parts)) or 'its attributes'} differ")
+            differ = "differs" if len(parts) == 1 else "differ"
+            raise Violation(f"{message}: {', '.join(map(str, parts)) or 'its attributes'} {differ}")

@@ -52,7 +52,7 @@ def restore(
 
     Returns
     -------
-    Regressor, Classifier, Filter or Subspace
+    Regressor, Classifier, Filter, Subspace, Pipeline or fleet
         A learner in this state.
 
     Raises
@@ -68,8 +68,8 @@ def restore(
     1
     """
     learner = _rebuilt(*dataset.from_dataset(state), "state", backend, model, transition)
-    header = state.attrs.get("pipeline")
-    return rebuilt(json.loads(header), learner) if header else learner
+    steps = state.attrs.get("pipeline")
+    return rebuilt(json.loads(steps), learner) if steps else learner
 
 
 def load(
@@ -90,7 +90,7 @@ def load(
 
     Returns
     -------
-    Regressor, Classifier, Filter or Subspace
+    Regressor, Classifier, Filter, Subspace, Pipeline or fleet
         A learner in the saved state.
 
     Raises
@@ -125,7 +125,7 @@ def from_bytes(
 
     Returns
     -------
-    Regressor, Classifier, Filter or Subspace
+    Regressor, Classifier, Filter, Subspace, Pipeline or fleet
         A learner in this state.
 
     Raises
@@ -169,8 +169,8 @@ def _from_pipeline(
 ) -> AnyLearner:
     """A pipeline from its bytes."""
     with _located(where):
-        header, learner = storage.decode(data)
-        found: AnyLearner = rebuilt(header, from_bytes(learner, backend=backend, model=model, transition=transition))
+        steps, learner = storage.decode(data)
+        found: AnyLearner = rebuilt(steps, from_bytes(learner, backend=backend, model=model, transition=transition))
         return found
 
 

@@ -92,11 +92,6 @@ def capabilities_table(report: Report) -> Table:
     return table
 
 
-def lacking(report: Report) -> Iterator[str]:
-    """Unsupported capabilities with their reasons."""
-    yield from (f"not supported: {line}" for line in report.unsupported())
-
-
 def summary(report: Report, run: RunInfo) -> str:
     """The number of checks, the devices, the time and the verdict."""
     done = sum(r.status != SKIPPED for r in report.results)
@@ -143,7 +138,7 @@ def _matrix(report: Report) -> list[str]:
 
 
 def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
-    yield "Unsupported capabilities", [line.removeprefix("not supported: ") for line in lacking(report)]
+    yield "Unsupported capabilities", list(report.unsupported())
     yield "Expected failures", _reasons(report, EXPECTED)
     yield "Failures", _reasons(report, FAILED)
     yield "Unproven", _reasons(report, UNPROVEN)

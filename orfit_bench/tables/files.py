@@ -61,7 +61,7 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
         import pyarrow.dataset as ds
     except ImportError as error:
         raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
-    place, filesystem = _located(path, kind)
+    place, filesystem = _place_and_filesystem(path, kind)
     with readable(path):
         partitioning = _partitioning(path, place, filesystem, kind) if _is_folder(place, filesystem) else None
         if kind == "ipc" and is_stream(place, filesystem):
@@ -91,7 +91,7 @@ def _format(path: str) -> str:
     raise ValueError(f"{path}: the format is not known by its ending, want one of {', '.join(FORMATS)}")
 
 
-def _located(path: str, kind: str) -> tuple[str, Any]:
+def _place_and_filesystem(path: str, kind: str) -> tuple[str, Any]:
     """Path and file system for pyarrow; those of a local copy if the server sends whole files only."""
     if not is_url(path):
         return path, None

@@ -155,7 +155,8 @@ class Fleet:
 
     def copy(self) -> Self:
         """An independent fleet in the same state."""
-        return type(self)(self.members, self._usable() and self.live_state.copy() if self.live_state else None)
+        state = self._usable()
+        return type(self)(self.members, state.copy() if state else None)
 
     def __copy__(self) -> Self:
         return self.copy()
