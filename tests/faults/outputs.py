@@ -13,6 +13,7 @@ from faults.reference_learner import (
     BATCHES,
     LINEAR_LMS,
     METHODS,
+    PLAIN_KERNEL,
     KernelModule,
     block,
     plain,
@@ -45,6 +46,46 @@ fault(
     "outputs_may_be_permuted",
     "equal_outputs_are_learned_equally",
     kernel=KernelModule(learn=_half_steps_of_the_third),
+)
+
+
+def _fourth_output(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    for i in range(len(X)):
+        row = slice(i, i + 1)
+        f = X[row] @ s.w
+        if out is not None:
+            out[row] = f
+        E = Y[row] - f
+        E[:, 3:] *= 0.99
+        if not block(s, X[row], f + E, p):
+            return i
+    return len(X)
+
+
+fault(
+    "fourth_output",
+    "outputs from the fourth on learn by steps that are 1 % too short",
+    "outputs_may_be_permuted",
+    "equal_outputs_are_learned_equally",
+    kernel=KernelModule(learn=_fourth_output),
+)
+
+
+def _long_call(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    n = plain(s, X[:1000], Y[:1000], p, None if out is None else out[:1000])
+    if n == len(X) or n < 1000:
+        return n
+    rest = plain(s, 0.99 * X[1000:], Y[1000:], p.at(1000), None if out is None else out[1000:])
+    return n + rest
+
+
+fault(
+    "long_call",
+    "rows after the thousandth of a call are 1 % too short",
+    "a_long_call_with_many_outputs",
+    "thousands_of_rows",
+    kernel=KernelModule(learn=_long_call),
+    reference=PLAIN_KERNEL,
 )
 
 

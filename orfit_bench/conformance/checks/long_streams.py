@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 
-from orfit_bench.conformance.acceptance import assert_learns, ensure_finite
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
-from orfit_bench.conformance.checks.agreement import inverse_gram_deviation
+from orfit_bench.conformance.acceptance import assert_learns, ensure_finite, learn_or_skip
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.checks.agreement import (
+    batch_solution_deviation,
+    inverse_gram_deviation,
+    is_linear,
+    needs_batch_solution,
+)
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import ROWS
 
 SHORT, LONG = 3_000, 100_000
+LONG_CALL, PIECE, MANY_OUTPUTS = 1_100, 100, 6
+"""Rows of one call, steps of the calls beside it, and outputs."""
 
 
 def _learn_long_stream(context: CheckContext, n: int) -> Deviation | None:
     skip_if(not context.variant.guaranteed, "long streams are learned only with settings that the method declares")
     chunk = context.rows(n=n)
     learner = context.create()
-    for i in range(0, n, n // 10):
-        context.learn(learner, chunk.cut(i, i + n // 10))
-        ensure_finite(context, learner, chunk.cut(i, i + 10))
+    for begin, end in pairwise((*range(0, n // 2 + 1, n // 10), n)):  # calls of a tenth of the rows, and one of half
+        context.learn(learner, chunk.cut(begin, end))
+        ensure_finite(context, learner, chunk.cut(begin, begin + 10))
     if context.reference_missing:
         deviation = inverse_gram_deviation(context, learner, chunk)
         if deviation:
@@ -61,3 +72,27 @@ def defaults_learn_standardized_rows(context: CheckContext) -> Deviation:
     chunk = context.rows(n=200, d=10)
     X = chunk.X / np.asarray(chunk.X).std(axis=0)
     return assert_learns(context, chunk.with_rows(X))
+
+
+@check(all_variants=False)
+def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
+    """A call of a thousand rows with six outputs equals calls of a hundred, the reference and the batch solution."""
+    many = context
+    if context.method.traits.numbers and not context.method.state.layered:
+        many = replace(context, variant=replace(context.variant, outputs=MANY_OUTPUTS))
+    B = many.batch_size
+    chunk, found = many.rows(n=LONG_CALL // B * B), []
+    if not many.accepts(chunk):
+        many, chunk = context, context.rows(n=LONG_CALL // B * B)
+    learner, parts = many.create(), many.create()
+    predictions = learn_or_skip(many, learner, chunk)
+    pieces = [many.learn(parts, chunk.cut(lo, lo + PIECE * B)) for lo in range(0, len(chunk.X), PIECE * B)]
+    pairs: list[tuple[Any, Any]] = [(parts, learner), (many.concatenate(pieces), predictions)]
+    if not many.reference_missing:
+        expected = many.reference.create()
+        pairs += [(predictions, many.reference.learn(expected, chunk)), (learner, expected)]
+    found.append(many.compare(chunk, *pairs, exact=many.is_exact))
+    if not needs_batch_solution(many) and is_linear(many):
+        batch = batch_solution_deviation(many, len(chunk.X), chunk.X.shape[1])
+        found += [batch] if batch else []
+    return worst(found)

@@ -57,18 +57,18 @@ def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
 
 @check(needs_numbers, numbers="any")
 def equal_outputs_are_learned_equally(context: CheckContext) -> Deviation | None:
-    """Of three outputs with the same targets, none is learned in another way than the others."""
+    """Of six outputs with the same targets, none is learned in another way than the others."""
     chunk = context.rows()
     _ensure_one_output(context, chunk)
     assert chunk.y is not None
-    three = chunk._replace(y=frozen(np.repeat(chunk.y[:, None], 3, axis=1)))
-    if not context.accepts(three) or starts_away_from_zero(context, three):
+    six = chunk._replace(y=frozen(np.repeat(chunk.y[:, None], 6, axis=1)))
+    if not context.accepts(six) or starts_away_from_zero(context, six):
         return None
     learner = context.create()
-    predictions = learn_or_skip(context, learner, three)
+    predictions = learn_or_skip(context, learner, six)
     assert predictions is not None
     found = np.concatenate([predictions, context.predict(learner, chunk.X)])
-    pairs = [(found[:, j], found[:, 0]) for j in (1, 2)]
+    pairs = [(found[:, j], found[:, 0]) for j in range(1, 6)]
     return context.compare(chunk, *pairs, of="predictions of equal outputs")
 
 

@@ -29,8 +29,8 @@ FEW, MANY = (4, 12), (MANY_FEATURES,)
 """Features of the rows of all variants, and of those of the default settings only."""
 OUTPUTS = ("output", "class")
 """The dimensions that have an entry for each output."""
-TURNED = np.array([1, 2, 0])
-"""The other order of three outputs: none stays where it was."""
+MANY_OUTPUTS = 6
+"""Numbers that are learned together; labels have three classes."""
 
 
 def needs_features_in_any_order(context: CheckContext) -> str:
@@ -106,31 +106,32 @@ def _in_order(field: Field, a: Array, order: Array, along: tuple[str, ...] = AMB
 
 @check(needs_linear_predictions, numbers="any")
 def outputs_may_be_permuted(context: CheckContext) -> Deviation | None:
-    """With its three outputs or classes in another order, a learner goes on to learn the same in that order."""
+    """With its outputs or classes in another order, a learner goes on to learn the same in that order."""
     skip_if(not is_linear(context), ORDERS)
-    three = replace(context, variant=replace(context.variant, outputs=len(TURNED)))
-    chunk = (context if context.method.traits.labels else three).rows()
+    several = replace(context, variant=replace(context.variant, outputs=MANY_OUTPUTS))
+    chunk = (context if context.method.traits.labels else several).rows()
     if not context.accepts(chunk):
         return None
     first = len(chunk.X) // (2 * context.batch_size) * context.batch_size
     learner, rest = context.create(), chunk.cut(first, len(chunk.X))
     learn_or_skip(context, learner, chunk.cut(0, first))
+    order = np.roll(np.arange(context.predict(learner, chunk.X).shape[1]), -1)  # none stays where it was
     state = learner.state()
     for field in layout_of(learner).fields:
-        state[field.name].values[...] = _in_order(field, state[field.name].values, TURNED, OUTPUTS)
-    other, permuted = restore(state), rest._replace(y=_permuted_targets(learner, rest))
+        state[field.name].values[...] = _in_order(field, state[field.name].values, order, OUTPUTS)
+    other, permuted = restore(state), rest._replace(y=_permuted_targets(learner, rest, order))
     predictions, turned = context.learn(learner, rest), context.learn(other, permuted)
     assert predictions is not None
-    after = context.predict(other, chunk.X), context.predict(learner, chunk.X)[:, TURNED]
-    return context.compare(chunk, (turned, predictions[:, TURNED]), after, of="three outputs in another order")
+    after = context.predict(other, chunk.X), context.predict(learner, chunk.X)[:, order]
+    return context.compare(chunk, (turned, predictions[:, order]), after, of=f"{len(order)} outputs in another order")
 
 
-def _permuted_targets(learner: Any, chunk: Chunk) -> Array:
+def _permuted_targets(learner: Any, chunk: Chunk, order: Array) -> Array:
     """The targets in the other order: columns of numbers, or the labels that have taken the places of others."""
     y = np.asarray(chunk.y)
     if not learner.method.traits.labels:
-        return frozen(y[:, TURNED])
+        return frozen(y[:, order])
     known = learner.classes_
-    ensure(len(known) == len(TURNED), f"the learner knows the classes {known.tolist()}, want three")
-    place = np.argsort(TURNED)  # column j holds what column TURNED[j] has learned
+    ensure(set(y.tolist()) <= set(known.tolist()), f"the learner knows the classes {known.tolist()} only")
+    place = np.argsort(order)  # column j holds what column order[j] has learned
     return frozen(known[place[(y[:, None] == known).argmax(axis=1)]])
