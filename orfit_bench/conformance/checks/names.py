@@ -137,11 +137,19 @@ def _learn(context: CheckContext, names: list[str] | None, learner: Any = None, 
 def state_names_the_columns(context: CheckContext) -> None:
     """The names of columns are those of the entries along features, and along the weights of a linear model alone.
 
-    The names of targets are those of the entries along outputs, where there is one entry for each.
+    The names of targets are those of the entries along outputs, where there is one entry for each. A state whose entries
+    have got other names is not restored.
     """
     named, plain = (_learn(context, names).state() for names in (NAMES, None))
     along = {"feature": NAMES} | ({"parameter": NAMES} if context.variant.model is LINEAR else {})
     _ensure_names(named, along)
+    for dim in along.keys() & named.coords.keys():
+        try:
+            restore(named.assign_coords({dim: NAMES[::-1]}), **context.model)
+        except ValueError as error:
+            ensure(dim in str(error), f"other names along {dim}: the error does not name it: {error}")
+        else:
+            ensure(False, f"a state with other names along {dim} was restored")
     ensure(not plain.coords, f"rows without names give the entries names along {', '.join(map(str, plain.coords))}")
     chunk = _two_outputs(context)
     if chunk is not None:
