@@ -137,8 +137,8 @@ def _learn(context: CheckContext, names: list[str] | None, learner: Any = None, 
 def state_names_the_columns(context: CheckContext) -> None:
     """The names of columns are those of the entries along features, and along the weights of a linear model alone.
 
-    The names of targets are those of the entries along outputs, where there is one entry for each. A state whose entries
-    have got other names is not restored.
+    The names of targets are those of the entries along outputs, where there is one entry for each. A state whose
+    entries have got other names is not restored.
     """
     named, plain = (_learn(context, names).state() for names in (NAMES, None))
     along = {"feature": NAMES} | ({"parameter": NAMES} if context.variant.model is LINEAR else {})
