@@ -147,4 +147,12 @@ class CheckContext(Driver):
         if not one.identical(other):
             parts = [name for name in other if name not in one or not np.array_equal(one[name], other[name])]
             differ = "differs" if len(parts) == 1 else "differ"
-            raise Violation(f"{message}: {', '.join(map(str, parts)) or 'its attributes'} {differ}")
+            size = _size_of_difference(one, other, parts[0]) if parts else ""
+            raise Violation(f"{message}: {', '.join(map(str, parts)) or 'its attributes'} {differ}{size}")
+
+
+def _size_of_difference(one: Any, other: Any, name: Any) -> str:
+    """By how much two arrays of numbers differ at most, where they can be subtracted."""
+    if name not in one or name not in other or one[name].shape != other[name].shape or one[name].dtype.kind not in "fc":
+        return ""
+    return f", {name} by up to {np.abs(one[name].values - other[name].values).max(initial=0):.1e}"

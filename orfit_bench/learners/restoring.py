@@ -144,19 +144,29 @@ def from_bytes(
     """
     if storage.is_pipeline(data):
         return _from_pipeline(data, "from_bytes", backend, model, transition)
-    found = binary.decode(data)
+    return _from_decoded(binary.decode(data), "from_bytes", backend, model, transition)
+
+
+def _from_decoded(
+    found: binary.Decoded,
+    where: str,
+    backend: str | None,
+    model: Model | None,
+    transition: Transition | tuple[Any, Any] | None,
+) -> AnyLearner:
+    """A learner from its decoded bytes; learners with the same rule share it."""
     if model is not None or transition is not None or fleet_format.KEY in found.of_state:
-        return _rebuilt(found.header_of_rule | found.of_state, found.arrays, "from_bytes", backend, model, transition)
+        return _rebuilt(found.header_of_rule | found.of_state, found.arrays, where, backend, model, transition)
     key = (backend, found.of_rule, *_bytes_of_rule(found.arrays))
     rule, head = _rules.get(key, (None, {}))
     if rule is None or not _is_registered(rule):
         head = found.header_of_rule
-        learner = _rebuilt(head | found.of_state, found.arrays, "from_bytes", backend, model, transition)
+        learner = _rebuilt(head | found.of_state, found.arrays, where, backend, model, transition)
         if len(_rules) >= MOST_RULES:
             del _rules[next(iter(_rules))]
         _rules[key] = learner.rule, head
         return learner
-    with _located("from_bytes"):
+    with _located(where):
         return learner_of(rule, serialization.rebuild(rule, head | found.of_state, found.arrays))
 
 
@@ -169,8 +179,11 @@ def _from_pipeline(
 ) -> AnyLearner:
     """A pipeline from its bytes."""
     with _located(where):
-        steps, learner = storage.decode(data)
-        found: AnyLearner = rebuilt(steps, from_bytes(learner, backend=backend, model=model, transition=transition))
+        steps, inner = storage.decode(data)
+        decoded = binary.decode(inner)
+    learner = _from_decoded(decoded, where, backend, model, transition)
+    with _located(where):
+        found: AnyLearner = rebuilt(steps, learner)
         return found
 
 

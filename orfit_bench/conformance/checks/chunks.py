@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 
 CUTS = (0, 0, 1, 2, 4, 7, 7, 8, 20, 24)
@@ -73,8 +73,8 @@ def predicts_before_each_step(context: CheckContext) -> Deviation:
         context.learn(stepwise, row)
     for lo, hi in pairwise(CUTS):
         context.learn_silently(silent, chunk.cut(lo, hi))
-    pairs = (predictions, context.concatenate(expected)), (silent, learner)
-    return context.compare(chunk, *pairs, exact=context.is_exact)
+    told = context.compare(chunk, (predictions, context.concatenate(expected)), of="what predict says before each row")
+    return worst([told, context.compare(chunk, (silent, learner), exact=context.is_exact)])
 
 
 @check(needs_blocks, numbers="any")
