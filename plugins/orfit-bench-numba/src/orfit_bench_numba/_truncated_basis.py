@@ -38,17 +38,10 @@ def learn_block(s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, dr
     m is the limit of the memory, drawn the position of the direction that each row drops if summary is RANDOM, and t
     the number of steps before.
     """
-    n, eps = int(s.count[0]), float(np.finfo(X.dtype).eps)
-    U, scale, block = s.basis[:n], 1.0, orthogonalize(s.basis[:n], X, Y, s.w) if len(X) > 1 else None
-    if block:
-        Q, H = X[: len(block.H)], block.H
-        out[: len(Q)] = block.predictions
-    else:
-        X = X[: count_safe_rows(X, Y)]
-        Q, C, L, scale = orthogonalize_block(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
-        H = np.concatenate([C, L], axis=1)
-        np.dot(X[: len(Q)], s.w, out=out[: len(Q)])
-    alone, k, c = len(X) == 1, len(Q), Y.shape[1]
+    n = int(s.count[0])
+    U = s.basis[:n]
+    Q, H, scale, F, lengths, alone = find_coordinates(U, X, Y, s.w, out)
+    k, c, eps = len(Q), Y.shape[1], float(np.finfo(X.dtype).eps)
     most, predictions = min(m, n + k), out[:k]
     T, sigma, Z = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype), np.zeros((n + k, c), X.dtype)
     T[n:], sigma[:n] = 0, s.singular_values[:n]
@@ -56,24 +49,48 @@ def learn_block(s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, dr
     H /= np.where(size > 0, size, 1)[:, None]
     vectors = np.empty((5, max(n + k, most + 1, c)), X.dtype)
     buffers = np.zeros_like(T), np.zeros((most + 1, most + 1), X.dtype), vectors
-    reach = -math.inf if alone else max(s.w.max(), -s.w.min())
+    largest = max(s.w.max(), -s.w.min())
+    reach = -math.inf if alone else largest
     memory, rows = (T, sigma, Z), (H, scale * size, Y, drawn)
     learned, count, changes = learn_coordinates(predictions, memory, rows, buffers, n, summary, reach, math.sqrt(eps))
     if not changes:
         return int(learned)
-    A, W, lengths = np.concatenate([T[:, :count].T, Z.T]), np.ascontiguousarray(s.w.T), np.ones(n + k, X.dtype)
-    if block:
-        A, lengths = A @ block.F, block.lengths
-    bound = max(W.max(), -W.min()) + (np.abs(A[count:]) @ lengths).max()  # of the weights after the block
+    A, W = np.concatenate([T[:, :count].T, Z.T]), np.ascontiguousarray(s.w.T)
+    A = A if F is None else A @ F
+    bound = largest + (np.abs(A[count:]) @ lengths).max()  # of the weights after the block
     # one of several rows may be so small that F'Z overflows although its own step does not
     finite = bound < float(np.finfo(X.dtype).max) / 2 or (alone and is_finite(s.w + U.T @ Z[:n] + Q.T @ Z[n:]))
-    if not finite or (alone and not has_bounded_products(X)):
+    if not finite or (alone and not has_bounded_products(X[:1])):
         return 0
     combine(s.basis[:count], W, np.ascontiguousarray(A), U, Q)
     s.w[...], s.singular_values[:count], s.count[0] = W.T, sigma[:count], count
-    if not block and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
+    if F is None and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
         reorthonormalize(s.basis[:count])
     return int(learned)
+
+
+class Coordinates(NamedTuple):
+    """The first k rows of a block as scale H B, where B is [U; Q] or, with F, F [U; Q], and has orthonormal rows."""
+
+    Q: Array  # (k, p): new directions, or the rows themselves
+    H: Array  # (k, n + k)
+    scale: float
+    F: Array | None  # (n + k, n + k)
+    lengths: Array  # (n + k,), of the rows of [U; Q]
+    alone: bool
+    """Whether the block is a single row, which decides whether it may be learned."""
+
+
+def find_coordinates(U: Array, X: Array, Y: Array, w: Array, out: Array) -> Coordinates:
+    """The coordinates of the first rows of X, whose predictions by the weights w are written to out."""
+    if len(X) > 1 and (block := orthogonalize(U, X, Y, w)):
+        out[: len(block.H)] = block.predictions
+        return Coordinates(X[: len(block.H)], block.H, 1.0, block.F, block.lengths, alone=False)
+    X, eps = X[: count_safe_rows(X, Y)], float(np.finfo(X.dtype).eps)
+    Q, C, L, scale = orthogonalize_block(U, X, 8 * eps * math.sqrt(len(U)), math.sqrt(eps))
+    np.dot(X[: len(Q)], w, out=out[: len(Q)])
+    H, lengths = np.concatenate([C, L], axis=1), np.ones(len(U) + len(Q), X.dtype)
+    return Coordinates(Q, H, scale, None, lengths, len(X) == 1)
 
 
 def has_bounded_products(J: Array) -> bool:
