@@ -65,12 +65,7 @@ class MatrixOrTransition(Matrix):
     def check(self, value: object) -> Any:
         """The value as a Transition or a read-only array of doubles."""
         found = as_transition(value)
-        if isinstance(found, Transition):
-            return found
-        matrix = Matrix.check(self, value)
-        if matrix.ndim == 2 and matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"want a square matrix, got shape {matrix.shape}")
-        return matrix
+        return found if isinstance(found, Transition) else Matrix.check(self, value)
 
 
 def covariance_defect(value: Matrices) -> str:

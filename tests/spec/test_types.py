@@ -66,10 +66,3 @@ def test_types_are_values() -> None:
     assert Number(0, 1) == Number(0, 1) != Number(0, 1, closed="left")
     with pytest.raises(AttributeError):
         Number(0, 1).low = 3  # type: ignore[misc]
-
-
-def test_a_transition_is_a_square_matrix() -> None:
-    """A number and a vector are accepted too, which are a multiple of the identity and its diagonal."""
-    with pytest.raises(ValueError, match=r"want a square matrix, got shape \(2, 3\)"):
-        MatrixOrTransition().check([[1, 1, 1], [0, 1, 1]])
-    assert [MatrixOrTransition().check(value).ndim for value in (0.5, [1.0, 2.0], np.eye(2))] == [0, 1, 2]
