@@ -187,7 +187,7 @@ class Classifier(Learner):
         array([[0.75, 0.25],
                [0.5 , 0.5 ]])
         """
-        return class_probabilities(self.rule, self._host_scores(self.decision_function(X)))
+        return class_probabilities(self.rule, self._with_classes(self.decision_function(X)))
 
     def predict_one(self, x: ArrayLike) -> Label:
         """Predict the label of one row.
@@ -226,10 +226,10 @@ class Classifier(Learner):
 
     def _labels(self, scores: Array) -> np.ndarray[Any, Any]:
         """The classes of highest score."""
-        labels: np.ndarray[Any, Any] = self.classes_[self._host_scores(scores).argmax(axis=1)]
+        labels: np.ndarray[Any, Any] = self.classes_[self._with_classes(scores).argmax(axis=1)]
         return labels
 
-    def _host_scores(self, scores: Array) -> np.ndarray[Any, Any]:
+    def _with_classes(self, scores: Array) -> np.ndarray[Any, Any]:
         """The scores in host memory; ValueError if no class is known."""
         if not scores.shape[1]:
             raise ValueError(f"{self.method.name} has seen no class yet: call partial_fit with labelled rows first")

@@ -116,6 +116,7 @@ fault(
     "names_are_kept",
     "any_order_of_operations",
     "states_of_any_layout_are_restored",
+    "outputs_may_be_permuted",
     host=(dataset, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(

@@ -186,6 +186,7 @@ fault(
     "the conversion to NumPy returns a view of the state",
     "returned_arrays_are_copies",
     "any_order_of_operations",
+    "outputs_may_be_permuted",
     backend=replace(ON_NUMPY, asnumpy=np.asarray),
 )
 fault(

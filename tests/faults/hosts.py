@@ -49,6 +49,7 @@ fault(
     "any_memory_layout",
     "any_order_of_operations",
     "features_may_be_permuted",
+    "outputs_may_be_permuted",
     host=(validation, "convert", _as_it_lies),
 )
 fault(

@@ -124,6 +124,7 @@ def _mixes_outputs(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 fault(
     "errors_of_outputs_are_mixed",
     "half of the error of an output is the mean of the errors of all outputs",
+    "a_long_call_with_many_outputs",
     "output_of_zeros_changes_nothing",
     "agrees_with_batch_solution",
     "first_step_equals_batch_solution",
@@ -142,6 +143,7 @@ def _marks_several(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 fault(
     "several_outputs_are_marked_too_early",
     "with several outputs, the mark of large weights is made for those of a thousandth of the size",
+    "a_long_call_with_many_outputs",
     "outputs_do_not_change_what_is_marked",
     "agrees_with_reference_at_many_features",
     "more_rows_than_features",

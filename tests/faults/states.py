@@ -155,6 +155,7 @@ class Hidden:
 fault(
     "hidden",
     Hidden.__doc__,
+    "outputs_may_be_permuted",
     "copy_continues_identically",
     "pickle_continues_identically",
     "names_are_kept",

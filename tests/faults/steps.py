@@ -96,6 +96,7 @@ fault(
 fault(
     "doubled_step",
     "every step is twice as large as declared",
+    "a_long_call_with_many_outputs",
     "agrees_with_batch_solution",
     "first_step_equals_batch_solution",
     "law_closed_form",
