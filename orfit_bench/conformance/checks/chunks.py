@@ -73,8 +73,10 @@ def predicts_before_each_step(context: CheckContext) -> Deviation:
         context.learn(stepwise, row)
     for lo, hi in pairwise(CUTS):
         context.learn_silently(silent, chunk.cut(lo, hi))
-    told = context.compare(chunk, (predictions, context.concatenate(expected)), of="what predict says before each row")
-    return worst([told, context.compare(chunk, (silent, learner), exact=context.is_exact)])
+    predicted = context.compare(
+        chunk, (predictions, context.concatenate(expected)), of="what predict says before each row"
+    )
+    return worst([predicted, context.compare(chunk, (silent, learner), exact=context.is_exact)])
 
 
 @check(needs_blocks, numbers="any")
