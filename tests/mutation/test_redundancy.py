@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from faults.fault import FAULTS
 from helpers import redundancy
 from helpers.redundancy import IMPORT, Trial, after, known_verdicts, summary
 
@@ -80,4 +81,6 @@ def test_the_summary_has_an_interval_for_all_mutants() -> None:
 
 
 def test_faults_are_counted() -> None:
-    assert redundancy.faults() == "142 faults: 142 noticed by several checks, 0 by a single one"
+    counted, n = redundancy.faults(), len(FAULTS)  # counting them imports them
+    assert n > 100
+    assert counted == f"{n} faults: {n} noticed by several checks, 0 by a single one"
