@@ -115,7 +115,7 @@ def outputs_may_be_permuted(context: CheckContext) -> Deviation | None:
     first = len(chunk.X) // (2 * context.batch_size) * context.batch_size
     learner, rest = context.create(), chunk.cut(first, len(chunk.X))
     learn_or_skip(context, learner, chunk.cut(0, first))
-    if context.method.traits.labels and not np.isin(rest.y, learner.classes_).all():
+    if context.method.traits.labels and not np.isin(np.asarray(rest.y), learner.classes_).all():
         return None  # a class comes later
     order = np.roll(np.arange(context.predict(learner, chunk.X).shape[1]), -1)  # none stays where it was
     state = learner.state()
