@@ -14,6 +14,8 @@ Array = NDArray[Any]
 Targets = Literal["numbers", "signs", "classes"]
 ROWS, FEATURES = 24, 5
 """Long enough to fill every memory, wide enough for two components and their complement."""
+MANY_OUTPUTS = 6
+"""More than algorithms for one to four outputs learn together."""
 
 
 class Chunk(NamedTuple):

@@ -37,6 +37,25 @@ class exclusive:  # used as a context manager, which costs half of one made by c
         self._permit.append(None)
 
 
+class marked_if_interrupted:  # used as a context manager, as `exclusive` is
+    """Mark a state whose kernel ends by an error, or by Ctrl-C: it may be half-way, and is refused from then on.
+
+    DivergedError says that the state is that before the refused step.
+    """
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: LearnerState) -> None:
+        self._state = state
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not issubclass(kind, DivergedError):
+            self._state.interrupted = kind.__name__
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(Configuration):
     """How rows change a state: `init` makes a state, and `learn` changes it in place.
@@ -120,14 +139,11 @@ class Rule(Configuration):
         with np.errstate(all="ignore"):  # kernels return False instead
             p = self.step_parameters(state, steps, batch_size, gradients, inputs)
             kernel = self.kernel_for(state.sizes, inputs)
-            try:
+            with marked_if_interrupted(state):
                 if block:
                     learned = n if is_applied(kernel.step(state.arrays, X, Y, p), kernel.step) else 0
                 else:
                     learned = rows_learned(kernel.learn(state.arrays, X, Y, p, out), kernel.learn)
-            except BaseException as error:
-                state.interrupted = type(error).__name__
-                raise
         if learned < 0:
             validation.check_finite(X, "X", state.feature_names)
             raise TypeError(f"the kernel's learn returned {learned}, but all of X is finite")

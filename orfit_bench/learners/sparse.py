@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from orfit_bench.errors import DivergedError
 from orfit_bench.learners.conversion import kinds_for, refuse_rounded
 from orfit_bench.learners.linearization import rows_learned
-from orfit_bench.learners.rule import Rule, exclusive
+from orfit_bench.learners.rule import Rule, exclusive, marked_if_interrupted
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import Field
 from orfit_bench.state.layout import StateLayout
@@ -116,19 +115,13 @@ def learn(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, predict: boo
         rule.method.kernel.validate_rows(rule.settings, state.n_steps, no_rows, Y, False, True)
     out = np.empty(Y.shape, rule.dtype) if predict else None
     blocks = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
-    with exclusive(state):
-        try:
-            for start in range(0, len(Y), blocks.rows):
-                block = slice(start, min(start + blocks.rows, len(Y)))
-                part = None if out is None else out[block]
-                learned = _learn_block(rule, state, X, Y[block], block, part, blocks.all_columns)
-                if learned < len(Y[block]):
-                    raise rule.discard_refused_step(state, start + learned)
-        except DivergedError:
-            raise
-        except BaseException as error:  # the blocks before it are learned, but not counted
-            state.interrupted = type(error).__name__
-            raise
+    with exclusive(state), marked_if_interrupted(state):  # the blocks before the error are learned, but not counted
+        for start in range(0, len(Y), blocks.rows):
+            block = slice(start, min(start + blocks.rows, len(Y)))
+            part = None if out is None else out[block]
+            learned = _learn_block(rule, state, X, Y[block], block, part, blocks.all_columns)
+            if learned < len(Y[block]):
+                raise rule.discard_refused_step(state, start + learned)
         state.n_samples += len(Y)
     return out
 

@@ -27,17 +27,22 @@ from orfit_bench_numpy import _rts_smoother as smoother
 # ---------------------------------------------------------------------- outputs
 
 
-def _half_steps_of_the_third(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    for i in range(len(X)):
-        row = slice(i, i + 1)
-        f = X[row] @ s.w
-        if out is not None:
-            out[row] = f
-        E = Y[row] - f
-        E[:, 2:] /= 2
-        if not block(s, X[row], f + E, p):
-            return i
-    return len(X)
+def _with_shorter_steps(first: int, share: float) -> KernelModule:
+    """A kernel whose outputs from the first of these on take a share of each step."""
+
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        for i in range(len(X)):
+            row = slice(i, i + 1)
+            f = X[row] @ s.w
+            if out is not None:
+                out[row] = f
+            E = Y[row] - f
+            E[:, first:] *= share
+            if not block(s, X[row], f + E, p):
+                return i
+        return len(X)
+
+    return KernelModule(learn=learn)
 
 
 fault(
@@ -45,21 +50,8 @@ fault(
     "the third output learns by half of each step",
     "outputs_may_be_permuted",
     "equal_outputs_are_learned_equally",
-    kernel=KernelModule(learn=_half_steps_of_the_third),
+    kernel=_with_shorter_steps(2, 0.5),
 )
-
-
-def _fourth_output(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    for i in range(len(X)):
-        row = slice(i, i + 1)
-        f = X[row] @ s.w
-        if out is not None:
-            out[row] = f
-        E = Y[row] - f
-        E[:, 3:] *= 0.99
-        if not block(s, X[row], f + E, p):
-            return i
-    return len(X)
 
 
 fault(
@@ -67,7 +59,7 @@ fault(
     "outputs from the fourth on learn by steps that are 1 % too short",
     "outputs_may_be_permuted",
     "equal_outputs_are_learned_equally",
-    kernel=KernelModule(learn=_fourth_output),
+    kernel=_with_shorter_steps(3, 0.99),
 )
 
 

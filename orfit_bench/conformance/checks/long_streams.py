@@ -17,11 +17,11 @@ from orfit_bench.conformance.checks.agreement import (
     needs_batch_solution,
 )
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import ROWS
+from orfit_bench.conformance.rows import MANY_OUTPUTS, ROWS
 
 SHORT, LONG = 3_000, 100_000
-LONG_CALL, PIECE, MANY_OUTPUTS = 1_100, 100, 6
-"""Rows of one call, steps of the calls beside it, and outputs."""
+LONG_CALL, PIECE = 1_100, 100
+"""Rows of one call, and steps of the calls beside it."""
 
 
 def _learn_long_stream(context: CheckContext, n: int) -> Deviation | None:

@@ -13,7 +13,7 @@ from orfit_bench.conformance.checks.equivariance import starts_away_from_zero
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.precision_marks import FIRST, GROWING, mark_of, needs_mark, with_growing_rows
-from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.conformance.rows import MANY_OUTPUTS, Array, Chunk, frozen
 from orfit_bench.spec import LINEAR
 
 
@@ -61,14 +61,14 @@ def equal_outputs_are_learned_equally(context: CheckContext) -> Deviation | None
     chunk = context.rows()
     _ensure_one_output(context, chunk)
     assert chunk.y is not None
-    six = chunk._replace(y=frozen(np.repeat(chunk.y[:, None], 6, axis=1)))
-    if not context.accepts(six) or starts_away_from_zero(context, six):
+    equal = chunk._replace(y=frozen(np.repeat(chunk.y[:, None], MANY_OUTPUTS, axis=1)))
+    if not context.accepts(equal) or starts_away_from_zero(context, equal):
         return None
     learner = context.create()
-    predictions = learn_or_skip(context, learner, six)
+    predictions = learn_or_skip(context, learner, equal)
     assert predictions is not None
     found = np.concatenate([predictions, context.predict(learner, chunk.X)])
-    pairs = [(found[:, j], found[:, 0]) for j in range(1, 6)]
+    pairs = [(found[:, j], found[:, 0]) for j in range(1, MANY_OUTPUTS)]
     return context.compare(chunk, *pairs, of="predictions of equal outputs")
 
 

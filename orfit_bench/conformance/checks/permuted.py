@@ -20,7 +20,7 @@ from orfit_bench.conformance.checks.equivariance import (
 from orfit_bench.conformance.comparison import AMBIENT
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
-from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
+from orfit_bench.conformance.rows import MANY_OUTPUTS, ROWS, Array, Chunk, frozen
 from orfit_bench.learners.arguments import is_complex
 from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import Field
@@ -29,8 +29,6 @@ FEW, MANY = (4, 12), (MANY_FEATURES,)
 """Features of the rows of all variants, and of those of the default settings only."""
 OUTPUTS = ("output", "class")
 """The dimensions that have an entry for each output."""
-MANY_OUTPUTS = 6
-"""Numbers that are learned together; labels have three classes."""
 
 
 def needs_features_in_any_order(context: CheckContext) -> str:
