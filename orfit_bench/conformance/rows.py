@@ -90,7 +90,8 @@ def draw(
 ) -> Chunk:
     """Draw Gaussian rows with columns of decreasing scale, and noisy linear targets.
 
-    Or the signs of these targets; or a column of 0 and 1 for each class, three of them where outputs is None.
+    Or the signs of these targets; or a column of 0 and 1 for each class, three of them where outputs is None. There are
+    as many labels; if outputs is given, each of them is in the first rows.
     """
     rng = np.random.default_rng([seed, n, d])
     X = rng.standard_normal((n, d)) * np.geomspace(1, 0.25, d)
@@ -101,7 +102,10 @@ def draw(
     if targets == "classes":
         y = np.eye(outputs or 3)[(X @ rng.standard_normal((d, outputs or 3))).argmax(axis=1)]
     if method.traits.labels:
-        y = np.array(["b", "c", "a"])[(X @ rng.standard_normal((d, 3))).argmax(axis=1)]
+        labels = np.array(list("bcafed")[: outputs or 3])
+        y = labels[(X @ rng.standard_normal((d, len(labels)))).argmax(axis=1)]
+        if outputs:
+            y[:outputs] = labels[:n]
     if method.traits.gaps:
         y[3::7] = np.nan  # not observed
     if np.dtype(dtype).kind == "c":

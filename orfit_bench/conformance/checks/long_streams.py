@@ -76,9 +76,9 @@ def defaults_learn_standardized_rows(context: CheckContext) -> Deviation:
 
 @check(all_variants=False)
 def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
-    """A call of a thousand rows with six outputs equals calls of a hundred, the reference and the batch solution."""
-    many = context
-    if context.method.traits.numbers and not context.method.state.layered:
+    """A call of a thousand rows of six outputs or classes equals calls of a hundred, reference and batch solution."""
+    many, traits = context, context.method.traits
+    if (traits.numbers or traits.labels) and not context.method.state.layered:
         many = replace(context, variant=replace(context.variant, outputs=MANY_OUTPUTS))
     B = many.batch_size
     chunk, found = many.rows(n=LONG_CALL // B * B), []
