@@ -6,7 +6,6 @@ slides, "Other SGD flavors: different sampling".
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
 from orfit_bench.spec.stream import Pair
+from orfit_bench.tables.row_view import RowView
 
 Array = NDArray[Any]
 BLOCK = 1024
@@ -164,24 +164,14 @@ class VisitOrder:
         return rows
 
 
-class SampledView:
-    """Rows in the order of their visits. Supports `len` and slices, as `Data` requires; np.asarray gathers all."""
+class SampledView(RowView):
+    """Rows in the order of their visits."""
 
     def __init__(self, rows: Any, order: VisitOrder) -> None:
         self._rows, self._order = rows, order
 
     def __len__(self) -> int:
         return self._order.length
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of visits, followed by the shape of a row."""
-        return (len(self), *self._rows[:0].shape[1:])
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return math.prod(self.shape)
 
     def __getitem__(self, piece: slice) -> Array:
         if not isinstance(piece, slice):
@@ -191,9 +181,6 @@ class SampledView:
             gathered: Array = self._rows[visited]
             return gathered
         return np.concatenate([self._rows[:0], *(self._rows[i : i + 1] for i in visited.tolist())])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(self[:], dtype)
 
 
 def _view(data: Data, order: VisitOrder) -> Data:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,12 +11,13 @@ import numpy as np
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
 from orfit_bench.spec import Data
+from orfit_bench.tables.row_view import RowView
 
 CHUNK = 4096
 
 
-class StandardizedRows:
-    """The rows of a stream, each standardized by the moments of the rows up to itself. Supports `len` and slices."""
+class StandardizedRows(RowView):
+    """The rows of a stream, each standardized by the moments of the rows up to itself."""
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows
@@ -27,16 +27,6 @@ class StandardizedRows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As that of the rows."""
-        return tuple(self._rows.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return math.prod(self.shape)
-
     def __getitem__(self, piece: slice) -> Any:
         if not isinstance(piece, slice) or piece.step not in (None, 1):
             raise TypeError(f"standardized rows support slices only: got {piece!r}, want X[a:b]")
@@ -45,9 +35,6 @@ class StandardizedRows:
             return np.asarray(self._rows[start:stop], float)
         self._after[stop], found = self.up_to(start).learn(np.asarray(self._rows[start:stop], float))
         return found
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self[:], dtype)
 
     def up_to(self, row: int) -> Standardizer:
         """The transform after so many rows."""
@@ -59,8 +46,8 @@ class StandardizedRows:
         return transform
 
 
-class TransformedRows:
-    """Rows that are transformed when they are read. Supports `len` and slices."""
+class TransformedRows(RowView):
+    """Rows that are transformed when they are read."""
 
     def __init__(self, rows: Any, transform: Callable[[Any], Any]) -> None:
         self._rows, self._transform = rows, transform
@@ -68,21 +55,8 @@ class TransformedRows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, followed by the shape of a transformed one."""
-        return (len(self), *self[0:0].shape[1:])
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return math.prod(self.shape)
-
     def __getitem__(self, piece: slice) -> Any:
         return self._transform(np.asarray(self._rows[piece], float))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self[:], dtype)
 
 
 def preprocess(data: Data, standardise: bool, intercept: bool) -> Data:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from orfit_bench.plugins.registry import Registry
 
 SECONDS = 600.0
 """Time limit for compiling the functions of one kernel, in seconds."""
@@ -61,7 +65,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
         raise ValueError(f"workers={workers}: want 1 or more")
     compiling = [n for n, b in known.backends.items() if b.compile and b.available and n in (backends or [n])]
     pairs = [(b, m) for b in compiling for m in (methods or known.methods) if not known.absence(b, m)]
-    wanted = [(b, m, dtype) for dtype in dtypes or REAL_DTYPES for b, m in pairs if learns_in(b, m, dtype)]
+    wanted = [(b, m, dtype) for dtype in dtypes or REAL_DTYPES for b, m in pairs if learns_in(known, b, m, dtype)]
     failed = []
     with bar() as shown, open_processes(min(workers or cores(), max(len(wanted), 1))) as processes:
         calls = enumerate(Call(compile_kernel, one, SECONDS) for one in wanted)
@@ -78,10 +82,9 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
     )
 
 
-def learns_in(backend: str, method: str, dtype: str) -> bool:
+def learns_in(known: Registry, backend: str, method: str, dtype: str) -> bool:
     """Whether a kernel learns numbers of this dtype: not all learn complex ones."""
-    capabilities = plugins().capabilities(backend, method)
-    return not dtype.startswith("complex") or capabilities.get("complex") == ""
+    return not dtype.startswith("complex") or known.capabilities(backend, method).get("complex") == ""
 
 
 def learn_first_rows(backend: str, method: str, dtype: str) -> None:

@@ -5,9 +5,11 @@
 - `information`: normal equations: the weights of rows under forgetting, sums, solutions;
 - `filtering`: one step of a filter, and the variance that a transition restores;
 - `layers`: the weights and arrays of a network's layers, projections, propagated errors;
-- `linalg`: matrix factors that LAPACK does not return directly.
+- `linalg`: matrix factors that LAPACK does not return directly;
+- `loops`: `learn` and `step` of a kernel, made from the update of one step;
+- `fleets`: a step of many members of a fleet at once.
 
-The functions know arrays only: no learner, no settings, no backend. Those of `layers` use the array library of their
-arguments; the others take NumPy arrays. A rule itself is not shared: each backend has its own lines for it, so that
-comparing two backends compares two computations.
+The functions know arrays only: no learner, no settings, no backend. Some use the array library of their arguments, as
+those of `layers` and `loops` do, or take it as an argument; the others take NumPy arrays. A rule itself is not shared:
+each backend has its own lines for it, so that comparing two backends compares two computations.
 """

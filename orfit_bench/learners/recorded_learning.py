@@ -83,7 +83,8 @@ class RecordedLearning(NumericPredictions):
         every = weight_history.validate(self.method, every)
         rows = with_numbers(self.rule, self._usable(), X, y)
         history = self._update(rows, weight_history.learn, self.rule, rows, every)
-        return weight_history.labelled(history, self._begun(), self.rule, every, rows.X.shape[0])
+        first, names = self.n_samples_seen_ - rows.X.shape[0] + every, self._begun().feature_names
+        return weight_history.labelled(history, self._begun(), first, every, names if self.rule.is_linear else ())
 
     def _learn_numbers(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from orfit_bench.learners.arguments import as_model
 from orfit_bench.learners.factory import AnyLearner, create, learner_of
 from orfit_bench.learners.fleets import serialization as fleet_format
-from orfit_bench.learners.fleets.factory import restored_fleet
+from orfit_bench.learners.fleets.factory import fleet_from_header
 from orfit_bench.learners.pipelines import storage
-from orfit_bench.learners.pipelines.factory import rebuilt
+from orfit_bench.learners.pipelines.factory import pipeline_from_header
 from orfit_bench.learners.rule import Rule
 from orfit_bench.models import model_named
 from orfit_bench.plugins.registry import registry
@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 MOST_RULES = 64
 _rules: dict[tuple[Any, ...], tuple[Rule, Any]] = {}
 """The last rules that bytes were read for, with their headers; learners share a rule."""
+
+
+class Replaced(NamedTuple):
+    """What the user passes beside a saved state: another backend, and functions, which no state contains."""
+
+    backend: str | None = None
+    model: Model | None = None
+    transition: object = None
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether a model or a transition is given."""
+        return self.model is not None or self.transition is not None
 
 
 def restore(
@@ -67,9 +80,9 @@ def restore(
     >>> ob.restore(learner.state()).n_samples_seen_
     1
     """
-    learner = _rebuilt(*dataset.from_dataset(state), "state", backend, model, transition)
+    learner = _from_header(*dataset.from_dataset(state), "state", Replaced(backend, model, transition))
     steps = state.attrs.get("pipeline")
-    return rebuilt(json.loads(steps), learner) if steps else learner
+    return pipeline_from_header(json.loads(steps), learner) if steps else learner
 
 
 def load(
@@ -100,11 +113,11 @@ def load(
     FileNotFoundError
         If there is no such file.
     """
+    replaced = Replaced(backend, model, transition)
     with open(path, "rb") as file:
         if storage.is_pipeline(file.read(8)):
-            data = Path(path).read_bytes()
-            return _from_pipeline(data, str(path), backend, model, transition)
-    return _rebuilt(*files.read(path), str(path), backend, model, transition)
+            return _from_pipeline(Path(path).read_bytes(), str(path), replaced)
+    return _from_header(*files.read(path), str(path), replaced)
 
 
 def from_bytes(
@@ -142,48 +155,37 @@ def from_bytes(
     >>> ob.from_bytes(learner.to_bytes()).predict([[1.0]])
     array([1.])
     """
+    replaced = Replaced(backend, model, transition)
     if storage.is_pipeline(data):
-        return _from_pipeline(data, "from_bytes", backend, model, transition)
-    return _from_decoded(binary.decode(data), "from_bytes", backend, model, transition)
+        return _from_pipeline(data, "from_bytes", replaced)
+    return _from_decoded(binary.decode(data), "from_bytes", replaced)
 
 
-def _from_decoded(
-    found: binary.Decoded,
-    where: str,
-    backend: str | None,
-    model: Model | None,
-    transition: Transition | tuple[Any, Any] | None,
-) -> AnyLearner:
-    """A learner from its decoded bytes; learners with the same rule share it."""
-    if model is not None or transition is not None or fleet_format.KEY in found.of_state:
-        return _rebuilt(found.header_of_rule | found.of_state, found.arrays, where, backend, model, transition)
-    key = (backend, found.of_rule, *_bytes_of_rule(found.arrays))
+def _from_decoded(found: binary.Decoded, where: str, replaced: Replaced) -> AnyLearner:
+    """A learner or fleet from its decoded bytes; learners with the same rule share it."""
+    if replaced.has_functions or fleet_format.KEY in found.of_state:
+        return _from_header(found.header_of_rule | found.of_state, found.arrays, where, replaced)
+    key = (replaced.backend, found.of_rule, *_bytes_of_rule(found.arrays))
     rule, head = _rules.get(key, (None, {}))
     if rule is None or not _is_registered(rule):
         head = found.header_of_rule
-        learner = _rebuilt(head | found.of_state, found.arrays, where, backend, model, transition)
+        learner = _from_header(head | found.of_state, found.arrays, where, replaced)
         if len(_rules) >= MOST_RULES:
             del _rules[next(iter(_rules))]
         _rules[key] = learner.rule, head
         return learner
     with _located(where):
-        return learner_of(rule, serialization.rebuild(rule, head | found.of_state, found.arrays))
+        return learner_of(rule, serialization.state_from_header(rule, head | found.of_state, found.arrays))
 
 
-def _from_pipeline(
-    data: bytes | bytearray | memoryview,
-    where: str,
-    backend: str | None,
-    model: Model | None,
-    transition: Transition | tuple[Any, Any] | None,
-) -> AnyLearner:
+def _from_pipeline(data: bytes | bytearray | memoryview, where: str, replaced: Replaced) -> AnyLearner:
     """A pipeline from its bytes."""
     with _located(where):
         steps, inner = storage.decode(data)
         decoded = binary.decode(inner)
-    learner = _from_decoded(decoded, where, backend, model, transition)
+    learner = _from_decoded(decoded, where, replaced)
     with _located(where):
-        found: AnyLearner = rebuilt(steps, learner)
+        found: AnyLearner = pipeline_from_header(steps, learner)
         return found
 
 
@@ -214,34 +216,28 @@ def _located(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from error
 
 
-def _rebuilt(
-    head: dict[str, Any],
-    arrays: dict[str, Any],
-    where: str,
-    backend: str | None,
-    model: Model | None,
-    transition: object,
-) -> AnyLearner:
+def _from_header(head: dict[str, Any], arrays: dict[str, Any], where: str, replaced: Replaced) -> AnyLearner:
+    """A learner or fleet from a header and arrays."""
     header.check_header(head, where)
     if fleet_format.KEY in head:
-        if model is not None or transition is not None:
+        if replaced.has_functions:
             raise ValueError(f"{where}: it is the state of a fleet, which has no model or transition function")
         with _located(where):
-            return cast(AnyLearner, restored_fleet(head, arrays, backend))  # rarely asked for: types name learners only
-    model = as_model(model or model_named(head.get("model")) or LINEAR)
+            return cast(AnyLearner, fleet_from_header(head, arrays, replaced.backend))  # types name learners only
+    model = as_model(replaced.model or model_named(head.get("model")) or LINEAR)
     if model.name != (wanted := head.get("model")):
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
     with _located(where):
         blank = create(
             head["method"],
-            backend=backend or head["backend"],
+            backend=replaced.backend or head["backend"],
             dtype=head["dtype"],
             random_state=head["random_state"],
             model=model,
             initial_weights=arrays.get("initial_weights"),
-            **_settings(head["settings"], arrays, transition),
+            **_settings(head["settings"], arrays, replaced.transition),
         )
-        return learner_of(blank.rule, serialization.rebuild(blank.rule, head, arrays))
+        return learner_of(blank.rule, serialization.state_from_header(blank.rule, head, arrays))
 
 
 def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: object) -> dict[str, Any]:

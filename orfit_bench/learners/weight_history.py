@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -40,13 +41,7 @@ def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray
     """Learn rows; the weights (n // every, p, c) after each `every` of them, in host memory."""
     shape, n = rule.layout(rows.sizes).shape(("parameter", "output")), rows.X.shape[0]
     learn_part = partial(sparse.learn, rule) if sparse.is_sparse(rows.X) else rule.learn
-    numbers = n * math.prod(shape)
-    if n >= every and numbers // every * rule.dtype.itemsize > MAX_BYTES:
-        least = math.ceil(numbers * rule.dtype.itemsize / MAX_BYTES)
-        raise ValueError(
-            f"every={every}: the history of {n} rows with {math.prod(shape)} weights each would exceed "
-            f"{MAX_BYTES >> 30} GiB; pass every={least} or more, or fewer rows in a call"
-        )
+    check_size(n, every, math.prod(shape), rule.dtype)
     history = np.empty((n // every, *shape), rule.dtype)
     for i in range(0, n, every):
         try:
@@ -58,14 +53,26 @@ def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray
     return history
 
 
-def labelled(history: np.ndarray[Any, Any], state: LearnerState, rule: Rule, every: int, n: int) -> xarray.DataArray:
-    """The history with named dimensions; without outputs where targets are (n,)."""
+def check_size(n: int, every: int, weights: int, dtype: np.dtype[Any]) -> None:
+    """Raise ValueError where the history of n rows, with so many weights each, would be too large."""
+    size = n * weights * dtype.itemsize
+    if n >= every and size // every > MAX_BYTES:
+        least = math.ceil(size / MAX_BYTES)
+        raise ValueError(
+            f"every={every}: the history of {n} rows with {weights} weights each would exceed {MAX_BYTES >> 30} GiB; "
+            f"pass every={least} or more, or fewer rows per call"
+        )
+
+
+def labelled(
+    history: np.ndarray[Any, Any], state: LearnerState, first: int, every: int, parameters: Sequence[str]
+) -> xarray.DataArray:
+    """The history from row number `first` on with named dimensions; without outputs where targets are (n,)."""
     import xarray
 
-    first = state.n_samples - n + every
     coordinates: dict[str, Any] = {"row": first + every * np.arange(len(history))}
-    if rule.is_linear and state.feature_names:
-        coordinates["parameter"] = list(state.feature_names)
+    if parameters:
+        coordinates["parameter"] = list(parameters)
     if state.sizes.y_is_1d:
         return xarray.DataArray(history[:, :, 0], coordinates, ("row", "parameter"))
     if len(state.target_names) == history.shape[2]:  # a model has one column of weights

@@ -87,10 +87,7 @@ def learn(
             found = _learn_runs(rule, twin, X, Y, weights, predict)
         except DivergedError as error:  # the rows before it are learned
             refused = error
-        for a, learned in zip(state.arrays, twin.arrays, strict=True):
-            a[...] = learned
-        for name in ("n_steps", "n_samples", "pending", "minuend", "notice", "solved_weights"):
-            setattr(state, name, getattr(twin, name))
+        state.take(twin)
     if refused:
         raise refused
     return found

@@ -47,6 +47,52 @@ class Params(Protocol):
     def __getattr__(self, setting: str) -> Any: ...
 
 
+class FilterParams(Protocol):
+    """The parameters of consecutive steps of a filter.
+
+    What varies in time is an array with one entry for each step, or a single one for all steps. An entry is a number, a
+    diagonal or a matrix: the arrays have shape (n,), (n, size) or (n, size, size), where size is that of `sizes`.
+    """
+
+    @property
+    def transition(self) -> Any:
+        """The transitions before the steps, or a `Transition`, a function of the user; None: the identity."""
+
+    @property
+    def process_noise(self) -> Array | None:
+        """The process noises, as exactly symmetric matrices; None: zero."""
+
+    @property
+    def observation_noise(self) -> Array:
+        """The observation noises."""
+
+    @property
+    def control(self) -> Array | None:
+        """What each transition adds to the mean (n, p, r); None: zero."""
+
+    @property
+    def is_dynamic(self) -> Any:
+        """Whether a transition and a process noise change the state before a step: (n, 2), or (1, 2) for all steps.
+
+        In host memory. A bool for the parameters of a single step.
+        """
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Parameters p, and observations q of one step."""
+
+    @property
+    def t(self) -> int:
+        """Number of the first step; steps are counted from 1."""
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of one step."""
+
+    def at(self, i: int, /) -> Self:
+        """The parameters of step i alone, with matrices (p, p) and (q, q); None for the identity and for zero."""
+
+
 class FleetParams(Protocol):
     """The parameters of a call for N learners; the settings are attributes too.
 
@@ -70,8 +116,8 @@ class FleetParams(Protocol):
         """N."""
 
     @property
-    def step_model(self) -> Any:
-        """Of filters: an orfit_bench.learners.filtering.dynamics.StepModel with an entry for each of `members`.
+    def dynamics(self) -> FilterParams:
+        """Of filters: `FilterParams` with an entry for each of `members`.
 
         Entries lie in host memory; there is one where all members share it.
         """
@@ -86,7 +132,7 @@ class Kernel(Protocol):
     """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
 
     s is the state, written in place, and p the parameters of the steps. Inputs must not be written to nor kept. Rows of
-    a filter may have NaN in Y, and its p is an orfit_bench.learners.filtering.dynamics.StepModel.
+    a filter may have NaN in Y, and its p are `FilterParams`.
 
     A module may say LACKS = {capability: why, "setting=value": why}, what it leaves out of what the method allows
     (spec/capability.py), and EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in

@@ -42,7 +42,7 @@ def read_array(rule: StateRule, state: LearnerState, name: str) -> HostArray:
     return found[name]
 
 
-def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray]) -> LearnerState | None:
+def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray]) -> LearnerState | None:
     """The state described; None before the first chunk. ValueError where it does not fit the rule."""
     classes = class_labels(head) if rule.method.traits.labels else ()
     if head["n_features"] is None:

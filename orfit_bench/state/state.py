@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -89,6 +89,15 @@ class LearnerState:
     """Functions of the kernel that learn in `arrays`; a copy or replacement starts without."""
     solved_weights: Any = field(default=None, init=False, compare=False)
     """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
+
+    def take(self, other: LearnerState) -> None:
+        """Take the value of a state of the same sizes, in the arrays of this one, to which functions may be bound."""
+        for mine, a in zip(self.arrays, other.arrays, strict=True):
+            mine[...] = a
+        for f in fields(self):
+            if f.init and f.name not in ("sizes", "arrays"):
+                setattr(self, f.name, getattr(other, f.name))
+        self.solved_weights = other.solved_weights
 
 
 class StateRule(Protocol):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from orfit_bench.tables.encoding import Encoding
+from orfit_bench.tables.row_view import RowView
 from orfit_bench.tables.sources import Batch, Source
 from orfit_bench.tables.values import Array, as_integers, as_texts, exact_numbers
 
@@ -63,12 +63,13 @@ class Cursor:
 
     def _refuse_missing(self, name: str, row: int) -> None:
         raise ValueError(
-            f"{self.source.name}: the target {name!r} has no value in row {row}: leave out rows without a target"
+            f"{self.source.name}: the target {name!r} has no value in row {row}, counted from 0: leave out rows "
+            f"without a target"
         )
 
 
-class View:
-    """X or y of the rows from start to before stop. Supports `len` and slices; np.asarray reads all of them."""
+class View(RowView):
+    """X or y of the rows of a file from start to before stop."""
 
     def __init__(self, cursor: Cursor, which: int, start: int, stop: int) -> None:
         self._cursor, self._which, self._start, self._stop = cursor, which, start, stop
@@ -76,31 +77,8 @@ class View:
     def __len__(self) -> int:
         return self._stop - self._start
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, followed by the shape of a row."""
-        return (len(self), *self[0:0].shape[1:])
-
-    @property
-    def size(self) -> int:
-        """The number of entries."""
-        return int(np.prod(self.shape))
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of the entries."""
-        return np.dtype(self[0:0].dtype)
-
     def __getitem__(self, piece: slice) -> Array:
         if not isinstance(piece, slice) or piece.step not in (None, 1):
             raise TypeError(f"rows of a file support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
         start, stop, _ = piece.indices(len(self))
         return self._cursor.read(self._start + start, self._start + max(start, stop))[self._which]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(self[:], dtype)

@@ -62,6 +62,8 @@ class TestFaultyPlugins:
         assert done.stderr.count("no such library") == 1
         listed = call("list", environment=environment, folder=tmp_path)
         assert "no such library" in listed.stdout
+        compiled = call(*words("warm lms nlms --backend numba"), environment=environment, folder=tmp_path)
+        assert compiled.stderr.count("no such library") == 1
 
     @pytest.mark.slow
     def test_strict_plugins(self, environment, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from helpers.pipelines import N, X, Y, answers, close, make, y
 
 import orfit_bench as ob
+from orfit_bench.learners import weight_history
 from orfit_bench.learners.rule import Rule
 
 rng = np.random.default_rng(2)
@@ -54,6 +55,21 @@ def test_the_history_of_weights_is_that_of_rows_as_they_come() -> None:
     assert p.to_bytes() == before
     with pytest.raises(TypeError, match="class_rls have none"):
         make("class_rls").weight_history(X, np.where(y > 0, "a", "b"))
+
+
+def test_a_history_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight_history, "MAX_BYTES", len(X) * 4 * 8 // 2)
+    p = make("rls")
+    with pytest.raises(ValueError, match=r"rows with 4 weights each would exceed .*; pass every=2 or more"):
+        p.weight_history(X[:, :3], y)
+    assert p.n_samples_seen_ == 0
+    assert p.weight_history(X[:, :3], y.tolist(), every=2).shape == (len(X) // 2, 4)
+
+
+def test_the_label_of_one_row_is_of_pythons_own_type() -> None:
+    labels = np.where(y > 0, "a", "b")
+    p, learner = make("class_rls").partial_fit(X, labels), ob.create("class_rls", backend="numpy")
+    assert type(p.predict_one(X[0])) is type(learner.partial_fit(X, labels).predict_one(X[0])) is str
 
 
 def test_single_rows_of_all_kinds() -> None:

@@ -55,6 +55,18 @@ def test_unlearning_rows_that_are_large(size, warning):
     np.testing.assert_allclose(got, weights_of(learned("ridge", (kept, y[10:], None))), rtol=1e-4 if warning else 1e-10)
 
 
+def test_a_learner_that_unlearned_rows_warns_once():
+    learner = ob.create("rls", backend="numpy", form="square_root")
+    state = learner.partial_fit(X, y).live_state
+    twin = ob.create("rls", backend="numpy", form="square_root").partial_fit(X[:3], y[:3]).live_state
+    state.has_warned = True
+    twin.take(state)
+    assert twin.has_warned
+    assert twin.n_samples == 30
+    np.testing.assert_array_equal(twin.arrays.w, state.arrays.w)
+    assert twin.arrays.w is not state.arrays.w
+
+
 @pytest.mark.parametrize("ff", [1.0, 0.5])
 def test_a_refused_call_with_weights_of_both_signs_changes_nothing(ff):
     learner = learned("ridge", (X, y, None), forgetting_factor=ff)

@@ -16,11 +16,23 @@ from orfit_bench.spec.model import Transition, as_transition, is_identity
 HostArray = np.ndarray[Any, Any]
 SETTINGS = ("transition", "process_noise", "observation_noise")
 """What may be given with the rows instead of the settings."""
-STEP_INPUTS = (*SETTINGS, "control")
-"""What may be given with the rows."""
 
 
-class StepModel(NamedTuple):
+class GivenWithRows(NamedTuple):
+    """What a user may give with the rows: an entry for each row, or of a block one for all; None for the setting."""
+
+    transition: Any = None
+    process_noise: Any = None
+    observation_noise: Any = None
+    control: Any = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is given."""
+        return all(value is None for value in self)
+
+
+class FilterParameters(NamedTuple):
     """Parameters `p` of a filter's kernel. Arrays have one entry per step, or a single one for all steps.
 
     An entry is a number, a diagonal or a matrix: arrays have shape (n,), (n, size) or (n, size, size).
@@ -43,7 +55,7 @@ class StepModel(NamedTuple):
     control: Array | None = None
     """Added to the mean by each transition: shape (n, p, r), or (p, r) for a single step; None: zero."""
 
-    def at(self, i: int) -> StepModel:
+    def at(self, i: int) -> FilterParameters:
         """Parameters of step i alone, with matrices (p, p) and (q, q); None for the identity and for zero."""
         if self.single:
             return self
@@ -63,7 +75,7 @@ class StepModel(NamedTuple):
             control=None if self.control is None else self.control[i],
         )
 
-    def rows(self, part: slice) -> StepModel:
+    def rows(self, part: slice) -> FilterParameters:
         """Parameters of some of the steps, with an entry for each or one for all."""
         of = {"transition", "process_noise", "observation_noise", "is_dynamic", "control"}
         entries = {name: getattr(self, name) for name in of}
@@ -118,17 +130,17 @@ class Dynamics:
         self._r = c if linear else 1
         self._constant = {name: self._per_step(settings[name], name, None, 1) for name in SETTINGS}
         self._noise = per_step(settings["observation_noise"], "observation_noise", self._observations(1), None)[0]
-        self._single_rows = self._make_step_model(NO_INPUTS, 1, 1)
+        self._single_rows = self._make(NO_INPUTS, 1, 1)
 
-    def validate_inputs(self, inputs: Mapping[str, Any], rows: int, block: bool) -> dict[str, PerStep]:
+    def validate_inputs(self, given: GivenWithRows, rows: int, block: bool) -> dict[str, PerStep]:
         """Inputs given with the rows, on the backend: one entry for each row, or one for a block of rows."""
         steps, observed = (None, rows) if block else (rows, 1)
-        noise = inputs.get("observation_noise")
+        noise = given.observation_noise
         if block and noise is not None and not self._linear:
-            inputs = {**inputs, "observation_noise": self._noise_per_output(noise, rows)}
-        given = {n: v for n, v in inputs.items() if v is not None}
-        control = {n: self._control(given.pop(n), steps) for n in ("control",) if n in given}
-        return {n: self._per_step(v, n, steps, observed) for n, v in given.items()} | control
+            given = given._replace(observation_noise=self._noise_per_output(noise, rows))
+        values = ((name, getattr(given, name)) for name in SETTINGS)
+        found = {name: self._per_step(value, name, steps, observed) for name, value in values if value is not None}
+        return found if given.control is None else found | {"control": self._control(given.control, steps)}
 
     def _control(self, value: ArrayLike, steps: int | None) -> PerStep:
         """Numbers (p,) or (p, c) for each step as an array (n, p, r) on the backend."""
@@ -149,13 +161,13 @@ class Dynamics:
             return np.repeat(noise, self._c)
         return np.kron(np.asarray(noise), np.eye(self._c)) if shape == (rows, rows) else noise
 
-    def step_model(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> StepModel:
+    def parameters(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> FilterParameters:
         """Parameters of the steps from number t on, each of `observed` rows."""
         if not inputs and observed == 1:
             return self._single_rows._replace(t=t)
-        return self._make_step_model(inputs, t, observed)
+        return self._make(inputs, t, observed)
 
-    def _make_step_model(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> StepModel:
+    def _make(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> FilterParameters:
         F, Q, R = (inputs.get(name, self._constant[name]) for name in SETTINGS)
         noise = R.value
         if "observation_noise" not in inputs and observed > 1:  # every row has the noise of the settings
@@ -164,7 +176,7 @@ class Dynamics:
         is_dynamic = np.stack(np.broadcast_arrays(F.is_dynamic, Q.is_dynamic), axis=1)
         control = inputs["control"].value if "control" in inputs else None
         sizes = (self._p, self._observations(observed))
-        return StepModel(F.value, Q.value, noise, is_dynamic, sizes, t, observed, control=control)
+        return FilterParameters(F.value, Q.value, noise, is_dynamic, sizes, t, observed, control=control)
 
     def _observations(self, rows: int) -> int:
         return rows if self._linear else rows * self._c

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.linearization import LinearizedKernel, check_array, is_applied
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
@@ -41,7 +41,7 @@ class ExtendedFilter(LinearizedKernel):
         """Learn all rows of A as observations of the same step."""
         return self._filter_step(s, A, Y, p.at(0), None)
 
-    def _filter_step(self, s: Any, A: Array, Y: Array, p: StepModel, out: Array | None) -> bool:
+    def _filter_step(self, s: Any, A: Array, Y: Array, p: FilterParameters, out: Array | None) -> bool:
         """Predict and correct; if either is rejected, restore the state."""
         before = [a.copy() for a in s]
         if self.predict_step(s, p)[0] and self.correct(s, A, Y, p, out):
@@ -63,12 +63,12 @@ class ExtendedFilter(LinearizedKernel):
             mean = mean + p.control
         return is_applied(self._kernel.predict_step(s, mean, p._replace(transition=F)), self._kernel.predict_step), F
 
-    def correct(self, s: State, x: Array, y: Array, p: StepModel, out: Array | None) -> bool:
+    def correct(self, s: State, x: Array, y: Array, p: FilterParameters, out: Array | None) -> bool:
         """Correct by the observed entries of y (NaN: not observed); write the prediction to out."""
         seen = self.innovation(s, x, y, p, out)
         return seen is None or self.apply(s, seen, p)
 
-    def innovation(self, s: State, x: Array, y: Array, p: StepModel, out: Array | None) -> Innovation | None:
+    def innovation(self, s: State, x: Array, y: Array, p: FilterParameters, out: Array | None) -> Innovation | None:
         """What the observed entries of y add to the prediction, None if there are none; predictions go to out."""
         xp = self._xp
         linear = self._model is LINEAR

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.filtering import smoother
+from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.filtering.named_inputs import read_inputs
-from orfit_bench.learners.filtering.rows import VARYING, read_rows
+from orfit_bench.learners.filtering.rows import read_rows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.targets import Rows
@@ -79,16 +80,17 @@ class Filter(Regressor):
         >>> kalman.partial_fit([[1.0], [1.0]], [0.0, 5.0], control=[[0.0], [5.0]]).predict([[1.0]])
         array([5.])
         """
-        if transition is process_noise is observation_noise is control is None:
+        given = GivenWithRows(transition, process_noise, observation_noise, control)
+        if given.is_empty:
             return super().partial_fit(X, y, sample_weight=sample_weight)
-        rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
+        rows = self._rows(X, y, given, sample_weight=sample_weight)
         self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)
         return self
 
     def _learn_numbers(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
     ) -> Array | None:
-        rows = self._rows(X, y, None, None, None, None, sample_weight=sample_weight)
+        rows = self._rows(X, y, GivenWithRows(), sample_weight=sample_weight)
         return self._update(rows, self.rule.learn, rows.X, rows.Y, predict, rows.inputs)
 
     def prequential(
@@ -103,7 +105,8 @@ class Filter(Regressor):
         sample_weight: ArrayLike | None = None,
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
-        rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
+        given = GivenWithRows(transition, process_noise, observation_noise, control)
+        rows = self._rows(X, y, given, sample_weight=sample_weight)
         return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True, rows.inputs))
 
     def step(
@@ -122,7 +125,7 @@ class Filter(Regressor):
         (M,) or (M, M), a covariance; on a model with c outputs also (M c,) or (M c, M c), a row's outputs side by side.
         """
         self._check_step()
-        rows = self._rows(A, y, transition, process_noise, observation_noise, control, block=True)
+        rows = self._rows(A, y, GivenWithRows(transition, process_noise, observation_noise, control), block=True)
         self._update(rows, self.rule.step, rows.X, rows.Y, rows.inputs)
         return self
 
@@ -161,12 +164,11 @@ class Filter(Regressor):
         >>> mean, std.round(3)
         (array([1.]), array([1.581]))
         """
-        refuse_arguments(self.method, "predict", unknown, ("X", *VARYING, "return_std"))
+        refuse_arguments(self.method, "predict", unknown, ("X", *GivenWithRows._fields, "return_std"))
         X, state = self._question(X), self._begun()
-        varying = (transition, process_noise, observation_noise, control)
-        names = state.feature_names, state.target_names
-        varying = read_inputs(self.rule, state.sizes, *names, varying, block=True)
-        inputs = self.rule.step_inputs(state.sizes, varying, 1, block=True)
+        given = GivenWithRows(transition, process_noise, observation_noise, control)
+        given = read_inputs(self.rule, state.sizes, state.feature_names, state.target_names, given, block=True)
+        inputs = self.rule.step_inputs(state.sizes, given, 1, block=True)
         mean = self._shaped(self.rule.predict(state, X, inputs))
         return (mean, self._shaped(self.rule.forecast_deviations(state, X, inputs))) if return_std else mean
 
@@ -190,7 +192,7 @@ class Filter(Regressor):
         """
         require("smoothing", self.rule.kernel, self.method, self.backend)
         first, kept = (self._state.n_steps + 1 if self._state else 1), self._usable()
-        rows = self._rows(X, y, transition, process_noise, observation_noise, control)
+        rows = self._rows(X, y, GivenWithRows(transition, process_noise, observation_noise, control))
         self._state = self.rule.copy(kept) if kept else None
         try:
             mean, covariance = self._update(rows, self.rule.smooth, rows.X, rows.Y, rows.inputs)
@@ -244,14 +246,21 @@ class Filter(Regressor):
         >>> round(kalman.log_likelihood([[1.0], [2.0]], [1.0, float("nan")]), 3)
         -1.516
         """
-        refuse_arguments(self.method, "log_likelihood", unknown, ("X", "y", *VARYING, "sample_weight"))
-        rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
+        refuse_arguments(self.method, "log_likelihood", unknown, ("X", "y", *GivenWithRows._fields, "sample_weight"))
+        given = GivenWithRows(transition, process_noise, observation_noise, control)
+        rows = self._rows(X, y, given, sample_weight=sample_weight)
         state = self.rule.copy(self._state) if self._state else self.rule.init(rows.sizes)
         found = self.rule.log_likelihood(state, rows.X, rows.Y, rows.inputs)
         self.rule.warn_of_lost_precision(state)
         return found
 
     def _rows(
-        self, X: ArrayLike, y: ArrayLike, *varying: object, block: bool = False, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        given: GivenWithRows,
+        *,
+        block: bool = False,
+        sample_weight: ArrayLike | None = None,
     ) -> Rows:
-        return read_rows(self.rule, self._usable(), X, y, varying, block, sample_weight)
+        return read_rows(self.rule, self._usable(), X, y, given, block, sample_weight)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Innovation, Moments, covariance_along, moments
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
@@ -19,7 +19,7 @@ RECORDED_NUMBERS = 100_000
 
 
 def log_likelihood(
-    extended: ExtendedFilter, s: State, X: Array, Y: Array, p: StepModel, record: Callable[..., int] | None
+    extended: ExtendedFilter, s: State, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
 ) -> tuple[float, int]:
     """The sum of the log densities of the rows of X, and how many were learned: the next step was refused.
 
@@ -45,7 +45,9 @@ def log_likelihood(
     return total, len(X)
 
 
-def recorded_log_likelihood(s: Any, X: Array, Y: Array, p: StepModel, record: Callable[..., int]) -> tuple[float, int]:
+def recorded_log_likelihood(
+    s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int]
+) -> tuple[float, int]:
     """The log density of the first rows, by the moments before each of them, and how many rows these are."""
     total, done, size = 0.0, 0, max(1, RECORDED_NUMBERS // s.covariance.size)
     while done < len(X):

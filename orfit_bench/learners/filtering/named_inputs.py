@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.state.state import Sizes
 from orfit_bench.tables.columns import read_columns, read_row
@@ -15,16 +16,16 @@ REMEDY = "pass {name}.to_numpy(), in the order of the {of}"
 
 
 def read_inputs(
-    rule: FilterRule, sizes: Sizes, features: Names, targets: Names, varying: tuple[Any, ...], block: bool
-) -> tuple[Any, ...]:
-    """(transition, process_noise, observation_noise, control), tables as arrays.
+    rule: FilterRule, sizes: Sizes, features: Names, targets: Names, given: GivenWithRows, block: bool
+) -> GivenWithRows:
+    """What was given with the rows, tables as arrays.
 
     Parameters
     ----------
     features, targets : tuple of str
         The names of the columns of X and y, where they are known. On the linear model, parameters are features.
-    varying : tuple
-        What was given, None where nothing was.
+    given : GivenWithRows
+        As the user passed it.
     block : bool
         Whether it is for one step, and not one entry for each row.
 
@@ -33,14 +34,14 @@ def read_inputs(
     ValueError
         Where columns have other names, or names whose order cannot be checked.
     """
-    if all(value is None for value in varying):
-        return varying
-    transition, process_noise, noise, control = varying
+    if given.is_empty:
+        return given
+    noise, control = given.observation_noise, given.control
     parameters, p = (features, sizes.n_features) if rule.is_linear else ((), None)
     observed, of = ((), "rows of a step") if block else (targets, "targets")
-    return (
-        _read_matrix(transition, "transition", parameters),
-        _read_matrix(process_noise, "process_noise", parameters),
+    return GivenWithRows(
+        _read_matrix(given.transition, "transition", parameters),
+        _read_matrix(given.process_noise, "process_noise", parameters),
         None if noise is None else _read(noise, "observation_noise", observed, sizes.n_outputs, of),
         None if control is None else _read(control, "control", parameters, p, "parameters", block),
     )

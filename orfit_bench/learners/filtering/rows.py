@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners import weighting
+from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.filtering.named_inputs import read_inputs
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.targets import Rows, with_numbers
@@ -16,8 +17,6 @@ from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.row_labels import check_rows_agree
 
 HostArray = np.ndarray[Any, Any]
-VARYING = ("transition", "process_noise", "observation_noise", "control")
-"""Arguments that may come with the rows."""
 
 
 def read_rows(
@@ -25,23 +24,22 @@ def read_rows(
     state: LearnerState | None,
     X: ArrayLike,
     y: ArrayLike,
-    varying: tuple[object, ...],
+    given: GivenWithRows,
     block: bool,
     sample_weight: ArrayLike | None,
 ) -> Rows:
-    """Rows, or with `block` one step, with (transition, process_noise, observation_noise, control) and weights."""
-    look = block or not rule.kernel_checks_rows or any(v is not None for v in (*varying, sample_weight))
+    """Rows, or with `block` one step, with what was given with them and their weights."""
+    look = block or not rule.kernel_checks_rows or not given.is_empty or sample_weight is not None
     rows = with_numbers(rule, state, X, y, "A" if block else "X", look)
-    for name, value in zip(VARYING, varying, strict=True) if not block else ():
+    for name, value in given._asdict().items() if not block else ():
         check_rows_agree(X, value, name)
-    varying = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, varying, block)
+    given = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, given, block)
     if sample_weight is not None:
         weights = weighting.validate(sample_weight, rule, len(rows.X), X)
-        transition, process_noise, noise, control = varying
-        noise = _divide_noise(rule.settings["observation_noise"], noise, weights)
+        noise = _divide_noise(rule.settings["observation_noise"], given.observation_noise, weights)
         rows = rows._replace(Y=_without_targets(rule, rows.Y, weights == 0))
-        varying = transition, process_noise, noise, control
-    return rows._replace(inputs=rule.step_inputs(rows.sizes, varying, len(rows.X), block))
+        given = given._replace(observation_noise=noise)
+    return rows._replace(inputs=rule.step_inputs(rows.sizes, given, len(rows.X), block))
 
 
 def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArray:

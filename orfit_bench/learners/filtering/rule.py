@@ -11,7 +11,7 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
-from orfit_bench.learners.filtering.dynamics import NO_INPUTS, STEP_INPUTS, Dynamics, StepModel, as_matrix
+from orfit_bench.learners.filtering.dynamics import NO_INPUTS, Dynamics, FilterParameters, GivenWithRows, as_matrix
 from orfit_bench.learners.filtering.extended import ExtendedFilter, apply_transition, variances_along
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
@@ -40,11 +40,9 @@ class FilterRule(Rule):
     def _to_backend(self, host: np.ndarray[Any, Any], name: str) -> Array:
         return self.backend.asarray(validation.numbers(host, name, self.dtype))
 
-    def step_inputs(self, sizes: Sizes, varying: tuple[Any, ...], rows: int, block: bool = False) -> StepInputs:
-        """Validate what was given with the rows, in the order of STEP_INPUTS, and copy it to the backend."""
-        if all(value is None for value in varying):
-            return NO_INPUTS
-        return self.dynamics(sizes).validate_inputs(dict(zip(STEP_INPUTS, varying, strict=False)), rows, block)
+    def step_inputs(self, sizes: Sizes, given: GivenWithRows, rows: int, block: bool = False) -> StepInputs:
+        """Validate what was given with the rows, and copy it to the backend."""
+        return NO_INPUTS if given.is_empty else self.dynamics(sizes).validate_inputs(given, rows, block)
 
     def new_layout(self, d: int, c: int) -> StateLayout:
         """One for d features and c outputs; ValueError where settings do not fit them."""
@@ -70,13 +68,13 @@ class FilterRule(Rule):
 
     def step_parameters(
         self, state: LearnerState, steps: int, batch_size: int, gradients: int, inputs: StepInputs | None
-    ) -> StepModel:
+    ) -> FilterParameters:
         """The kernel's p for the next steps."""
-        return self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, state.n_steps + 1, batch_size)
+        return self.dynamics(state.sizes).parameters(inputs or NO_INPUTS, state.n_steps + 1, batch_size)
 
-    def constant_parameters(self, sizes: Sizes) -> StepModel:
+    def constant_parameters(self, sizes: Sizes) -> FilterParameters:
         """The kernel's p for a step of one row without inputs."""
-        return self.dynamics(sizes).step_model(NO_INPUTS, 1, 1)
+        return self.dynamics(sizes).parameters(NO_INPUTS, 1, 1)
 
     def is_dynamic(self, sizes: Sizes) -> bool:
         """Whether the settings change the state between rows."""
@@ -106,7 +104,7 @@ class FilterRule(Rule):
         try:
             super().advance(state, X, Y, batch_size, out, inputs, block)
         finally:
-            model = self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, 1, batch_size if block else 1)
+            model = self.dynamics(state.sizes).parameters(inputs or NO_INPUTS, 1, batch_size if block else 1)
             moves = model.is_dynamic.any(axis=1)
             if inputs and "control" in inputs:
                 moves = moves | inputs["control"].is_dynamic
@@ -119,7 +117,7 @@ class FilterRule(Rule):
         mean = getattr(state.arrays, self.method.state.weights)
         if not state.n_steps:
             return mean
-        model = self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, 1, 1)
+        model = self.dynamics(state.sizes).parameters(inputs or NO_INPUTS, 1, 1)
         F = model.transition
         if isinstance(F, Transition):
             mean = apply_transition(mean, F)
@@ -133,7 +131,7 @@ class FilterRule(Rule):
         if not len(X):
             return xp.empty(shape, self.dtype)
         extended, s = self.new_linearized(*state.sizes[:2]), self.copy(state).arrays
-        p = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1).at(0)
+        p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1).at(0)
         with np.errstate(all="ignore"):
             extended.predict_step(s, p)
             J = X if self.is_linear else extended.jacobian(s.mean, X)
@@ -145,7 +143,7 @@ class FilterRule(Rule):
     def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:
         """The log density of rows; the state becomes that after the last of them."""
         extended = self.new_linearized(*state.sizes[:2])
-        p = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1)
+        p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1)
         with np.errstate(all="ignore"):
             total, learned = likelihood.log_likelihood(extended, state.arrays, X, Y, p, self._record(inputs))
         state.n_steps += learned
@@ -160,7 +158,7 @@ class FilterRule(Rule):
     def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> tuple[Array, Array]:
         """Means and covariances given all rows; the state becomes the filtered one after the last row."""
         extended = self.new_linearized(*state.sizes[:2])
-        p, xp = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1), self.namespace
+        p, xp = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1), self.namespace
         with np.errstate(all="ignore"):
             steps = smoother.run_filter(extended, state.arrays, X, Y, p, xp, self._record(inputs))
             learned = len(steps.transitions)

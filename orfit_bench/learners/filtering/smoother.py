@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, moments
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
@@ -34,7 +34,7 @@ def run_filter(
     s: State,
     X: Array,
     Y: Array,
-    p: StepModel,
+    p: FilterParameters,
     xp: ModuleType,
     record: Callable[..., int] | None,
 ) -> FilterPass:

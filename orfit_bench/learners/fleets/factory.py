@@ -125,7 +125,7 @@ def stack(learners: Iterable[Learner]) -> Any:
     return _create_fleet(*stacked(learners))
 
 
-def restored_fleet(head: Mapping[str, Any], arrays: dict[str, Any], backend: str | None) -> Any:
+def fleet_from_header(head: Mapping[str, Any], arrays: dict[str, Any], backend: str | None) -> Any:
     """The fleet that a header and arrays describe."""
     size = Integer(1).check(head[serialization.KEY])
     varying = {name: list(values) for name, values in head["varying"].items()}
@@ -134,7 +134,7 @@ def restored_fleet(head: Mapping[str, Any], arrays: dict[str, Any], backend: str
     shared = {**head["settings"], SEED: head[SEED]}
     chosen = (backend or head["backend"], head["dtype"], arrays.get("initial_weights"))
     members = _members(head["method"], size, *chosen, shared, varying)
-    return _create_fleet(members, serialization.rebuild(members, dict(head), arrays))
+    return _create_fleet(members, serialization.state_from_header(members, dict(head), arrays))
 
 
 def _create_fleet(members: Members, state: FleetState | None = None) -> Fleet:

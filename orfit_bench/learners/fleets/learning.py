@@ -38,7 +38,7 @@ def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: A
     if not hasattr(state.arrays, "moved"):
         return
     stepped = (learned > 0) & (before + learned > 1)  # never before the very first row
-    moves = members.step_model(state.sizes).is_dynamic.any(axis=1)  # of each member, or of all
+    moves = members.dynamics(state.sizes).is_dynamic.any(axis=1)  # of each member, or of all
     moving = rows.members[stepped]
     state.arrays.moved[moving[moves[moving]] if len(moves) > 1 else moving[moves.repeat(len(moving))]] = 1
 

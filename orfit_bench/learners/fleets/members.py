@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.rule import FilterRule
-from orfit_bench.learners.fleets.motion import stack_models
+from orfit_bench.learners.fleets.motion import stack_parameters
 from orfit_bench.learners.parameters import no_limit
 from orfit_bench.learners.rule import Rule
 from orfit_bench.schedules import Schedule
@@ -68,20 +68,20 @@ class Members:
         return self._rules[i]
 
     @ComputedOnce
-    def _step_models(self) -> dict[Sizes, StepModel]:
+    def _dynamics(self) -> dict[Sizes, FilterParameters]:
         return {}
 
-    def step_model(self, sizes: Sizes) -> StepModel:
+    def dynamics(self, sizes: Sizes) -> FilterParameters:
         """The parameters of the filters, in host memory: an entry for each member, or one where all share it.
 
         TypeError where the members are no filters.
         """
         if not isinstance(self.shared, FilterRule):
             raise TypeError(f"{self.shared.method.name} is no filter")
-        if sizes not in self._step_models:
+        if sizes not in self._dynamics:
             rules: list[Any] = [self.rule(i) for i in range(self.size if self.varying else 1)]
-            self._step_models[sizes] = stack_models([rule.constant_parameters(sizes) for rule in rules])
-        return self._step_models[sizes]
+            self._dynamics[sizes] = stack_parameters([rule.constant_parameters(sizes) for rule in rules])
+        return self._dynamics[sizes]
 
     def values(self, name: str, members: HostArray, times: HostArray, rows: HostArray) -> HostArray:
         """A setting as kernels get it: a value for each of `members` (m,), or of a schedule one for each row.

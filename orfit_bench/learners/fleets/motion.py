@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.spec.arrays import to_host
 
 HostArray = np.ndarray[Any, Any]
 
 
-def stack_models(models: Sequence[StepModel]) -> StepModel:
+def stack_parameters(models: Sequence[FilterParameters]) -> FilterParameters:
     """The parameters of filters that have one entry each as those with an entry for each filter, in host memory.
 
     An entry that takes no effect, of an identity or a noise of zero, is filled with zeros.

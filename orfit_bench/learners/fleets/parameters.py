@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
@@ -40,9 +40,9 @@ class FleetParameters:
         return value
 
     @ComputedOnce
-    def step_model(self) -> StepModel:
+    def dynamics(self) -> FilterParameters:
         """The parameters of the filters with an entry for each of `members`, or one where all share it."""
-        found = self._members.step_model(self._state.sizes)
+        found = self._members.dynamics(self._state.sizes)
         if len(self.members) == self.size:
             return found
         entries = {name: getattr(found, name) for name in PER_MEMBER}

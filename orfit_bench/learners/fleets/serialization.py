@@ -79,7 +79,7 @@ def to_dataset(members: Members, state: FleetState | None) -> xarray.Dataset:
     return xarray.Dataset(variables, coordinates, attrs={"orfit_bench": json.dumps(head), KEY: members.size})
 
 
-def rebuild(members: Members, head: dict[str, Any], given: dict[str, HostArray]) -> FleetState | None:
+def state_from_header(members: Members, head: dict[str, Any], given: dict[str, HostArray]) -> FleetState | None:
     """The state described; None before the first chunk. ValueError where it does not fit the settings."""
     if head["n_features"] is None:
         return None

@@ -51,7 +51,7 @@ class Answers(Attributes):
 
     def predict_one(self, x: ArrayLike) -> Any:
         """What the learner predicts for one row x (d,)."""
-        return self.predict(self._one_row(x))[0]
+        return self.learner.predict_one(self._transformed(self._one_row(x))[0])
 
     def predict_proba(self, X: ArrayLike) -> Any:
         """The probabilities of the classes of rows."""

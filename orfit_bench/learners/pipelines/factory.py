@@ -72,7 +72,7 @@ def _transform(step: object) -> Transform:
     return step
 
 
-def rebuilt(header: dict[str, Any], learner: Learner) -> Any:
+def pipeline_from_header(header: dict[str, Any], learner: Learner) -> Any:
     """The pipeline that a header describes, around its learner; ValueError where the header is none."""
     try:
         transforms = tuple(TRANSFORMS[step["name"]].from_dict(step) for step in header["steps"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,22 +24,23 @@ Array = np.ndarray[Any, Any]
 def record(pipeline: Pipeline, X: NamedValues, y: Any, every: Any) -> xarray.DataArray:
     """Learn rows, and return the weights after each `every` of them, the intercept's behind those of the columns."""
     every = weight_history.validate(pipeline.learner.method, every)
-    n = len(X.values)
-    history: list[Array] = []
-    for start in range(0, n, every):
+    n, history = len(X.values), list[Array]()
+    for start in range(0, max(n, 1), every):
+        part = slice(start, start + every)
         try:
-            pipeline.partial_fit(
-                NamedValues(X.values[start : start + every], X.names), part_of(y, start, start + every)
-            )
+            pipeline.partial_fit(NamedValues(X.values[part], X.names), part_of(y, part.start, part.stop))
         except DivergedError as error:
             raise pipeline.learner.rule.divergence(error.step, start + error.row) from None
         w = pipeline.weights()
-        if not history and n // every * w.nbytes > weight_history.MAX_BYTES:
-            least = math.ceil(n * w.nbytes / weight_history.MAX_BYTES)
-            raise ValueError(f"every={every}: the history would exceed 1 GiB; pass every={least} or more")
-        if start + every <= n:
+        if not start:
+            weight_history.check_size(n, every, w.size, w.dtype)
+        if part.stop <= n:
             history.append(w)
-    return _labelled(np.array(history), pipeline, pipeline.n_samples_seen_ - n + every, every)
+    state = pipeline.learner.live_state
+    assert state is not None  # known after the first chunk
+    names = (*pipeline.feature_names, "intercept") if pipeline.feature_names else ()
+    first = pipeline.n_samples_seen_ - n + every
+    return weight_history.labelled(np.reshape(history, (len(history), *w.shape)), state, first, every, names)
 
 
 def as_they_come(learner: Learner, current: Coordinates) -> Array:
@@ -51,19 +51,3 @@ def as_they_come(learner: Learner, current: Coordinates) -> Array:
     zero = np.zeros_like(current.center)
     raw = Coordinates(zero, np.ones(len(zero)), current.varied)
     return current.to(raw).solve(np.asarray(w, np.result_type(w, float)))
-
-
-def _labelled(history: Array, pipeline: Pipeline, first: int, every: int) -> xarray.DataArray:
-    import xarray
-
-    state = pipeline.learner.live_state
-    coordinates: dict[str, Any] = {"row": first + every * np.arange(len(history))}
-    if pipeline.feature_names:
-        coordinates["parameter"] = [*pipeline.feature_names, "intercept"]
-    if state is None or not history.size:
-        history = np.empty((0, pipeline.n_features_in_ + 1, state.sizes.n_outputs if state else 1))
-    if state is None or state.sizes.y_is_1d:
-        return xarray.DataArray(history[:, :, 0], coordinates, ("row", "parameter"))
-    if state.target_names:
-        coordinates["output"] = list(state.target_names)
-    return xarray.DataArray(history, coordinates, ("row", "parameter", "output"))

@@ -38,7 +38,7 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     """The rows of kalman; where one has no noise, by `learn_alone` on the host."""
     d, r = X.shape[1], Y.shape[1]
     room = 2 * d * r + 7 * d + r + 1
-    model = p.step_model if len(p.members) else None
+    model = p.dynamics if len(p.members) else None
     if model is None or not (has_room(room, X) and (model.observation_noise > 0).all()):
         found: Host = learn_on_host(learn_alone, s, X, Y, p, out)
         return found

@@ -78,10 +78,10 @@ def make_kalman_fleet_learn(learn: Any, collect_motion: Any, no_records: Any) ->
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
         compiles = len(p.members) and not hasattr(s, "root") and X.shape[1] < MIN_FEATURES
-        if not (compiles and (p.step_model.observation_noise > 0).all()):
+        if not (compiles and (p.dynamics.observation_noise > 0).all()):
             found: Indices = one_by_one(s, X, Y, p, out)
             return found
-        model, learned = p.step_model, np.zeros(len(p.members), np.int64)
+        model, learned = p.dynamics, np.zeros(len(p.members), np.int64)
         W = np.ascontiguousarray(s.mean.transpose(0, 2, 1))  # the means themselves if they have one column
         motion, d = collect_motion(model, slice(0, len(learned)), W[0]), X.shape[1]
         noise = np.repeat(np.broadcast_to(model.observation_noise, len(learned)), np.diff(p.starts)).astype(X.dtype)

@@ -30,7 +30,7 @@ class Motion(NamedTuple):
 
 def fleet_has_formulas(s: Any, p: Any) -> bool:
     """Whether every member keeps its covariance itself, and every row has noise."""
-    return len(p.members) > 0 and not hasattr(s, "root") and bool((p.step_model.observation_noise > 0).all())
+    return len(p.members) > 0 and not hasattr(s, "root") and bool((p.dynamics.observation_noise > 0).all())
 
 
 def motion_of(model: Any, j: Array, t: Array, like: Array) -> Motion:
@@ -58,7 +58,7 @@ def matrices(given: Array | None, j: Array, like: Array) -> Array:
 
 def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
     """Prediction, from the second step on, and correction, unless the row is missing (NaN); or neither."""
-    model = p.step_model
+    model = p.dynamics
     motion = motion_of(model, j, p.t[j] + (row - p.starts[j]), s.covariance)
     A, Q = motion.A, motion.Q
     theta, P = A @ s.mean, A @ s.covariance @ A.mT  # (KF, arrow down)

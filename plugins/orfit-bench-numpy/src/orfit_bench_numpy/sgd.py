@@ -13,9 +13,8 @@ from scipy.linalg import norm
 from scipy.special import expit
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.loops import Array
+from orfit_bench.kernels.loops import Array, keep_finite
 from orfit_bench.spec.kernel import Params, State
-from orfit_bench_numpy import lms
 
 
 def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
@@ -136,10 +135,21 @@ def is_plain(s: State, p: Params) -> bool:
     )
 
 
+@keep_finite
+def learn_plain_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
+    """Plain steps for one output, row by row: w (d,), x (d,)."""
+    for i, x in enumerate(X):
+        f = x.dot(w)
+        if out is not None:
+            out[i] = f
+        w -= p.step_size[i] * (f - y[i]) * x.conj()  # w_(t+1) = w_t - gamma_t g_t, where l'(y, f) = f - y
+    return len(X)
+
+
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
     if Y.shape[1] == 1 and is_plain(s, p):
-        return lms.learn_rows(s, X, Y[:, 0], p, None if out is None else out[:, 0])  # w_t - gamma_t g_t: l' = f - y
+        return learn_plain_rows(s, X, Y[:, 0], p, None if out is None else out[:, 0])
     b = p.batch_size
     for i in range(0, len(X), b):
         A, y, params = X[i : i + b], Y[i : i + b], p if len(X) == b else p.at(i // b)
