@@ -83,20 +83,69 @@ def __dir__() -> list[str]:
 
 
 def methods() -> Mapping[str, Method]:
-    """The declared methods by name."""
+    """Return the declared methods.
+
+    Returns
+    -------
+    mapping of str to Method
+        Name to declaration; read-only.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.methods()["rls"].kind
+    'regression'
+    """
     return MappingProxyType(registry().methods)
 
 
 def backends() -> Mapping[str, Backend]:
-    """The declared backends by name; each knows whether it is `.available` here and for what `.reason` not."""
+    """Return the declared backends.
+
+    Returns
+    -------
+    mapping of str to Backend
+        Name to declaration; read-only. Each says whether it is `available` here, and if not, for what `reason`.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.backends()["numpy"].available
+    True
+    """
     return MappingProxyType(registry().backends)
 
 
 def streams() -> Mapping[str, Stream]:
-    """The declared streams by name, with the settings `sampling` and `passes`."""
+    """Return the declared streams.
+
+    Returns
+    -------
+    mapping of str to Stream
+        Name to declaration, with the settings `sampling` and `passes`; read-only.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> data = ob.streams()["regression"].load(n=100, d=3, passes=2, sampling="uniform")
+    >>> data.X.shape, data.y.shape
+    ((200, 3), (200,))
+    """
     return MappingProxyType({name: with_sampling(stream) for name, stream in registry().streams.items()})
 
 
 def metrics() -> Mapping[str, Metric]:
-    """The declared metrics by name."""
+    """Return the declared metrics.
+
+    Returns
+    -------
+    mapping of str to Metric
+        Name to declaration; read-only.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> "forgetting" in ob.metrics()
+    True
+    """
     return MappingProxyType(registry().metrics)

@@ -13,10 +13,30 @@ PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 class DivergedError(ArithmeticError):
-    """A step would have left the finite numbers, or its denominator lost its sign; it was not applied.
+    """A step would not be finite, or its denominator has a sign impossible in exact arithmetic; it was not applied.
 
-    step is the number of that step, row the row of the call at which it began. Of a fleet, members are the numbers of
-    all that diverged, and step and row those of the first.
+    Parameters
+    ----------
+    message : str
+        The text of the error.
+    step : int
+        The number of the step, counted from 1.
+    row : int
+        The row of the call at which the step began, counted from 0.
+    members : tuple of int, default ()
+        For a fleet, the numbers of all members that diverged; step and row are those of the first.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> lms = ob.create("lms", backend="numpy", step_size=1.0)
+    >>> try:
+    ...     lms = lms.partial_fit([[1.0], [1e200]], [1.0, 0.0])
+    ... except ob.DivergedError as error:
+    ...     print(f"step {error.step}, row {error.row}")
+    step 2, row 1
+    >>> lms.n_samples_seen_
+    1
     """
 
     def __init__(self, message: str, step: int, row: int, members: tuple[int, ...] = ()) -> None:

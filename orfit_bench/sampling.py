@@ -125,8 +125,25 @@ def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
 def with_sampling(stream: Stream) -> Stream:
     """Return the stream with the settings `sampling` and `passes`, and `seed` if it has none.
 
-    `ob.streams()` and suites offer streams in this form. A stream that declares `sampling` or `passes` itself is
-    returned unchanged.
+    `ob.streams()` and suites offer streams in this form.
+
+    Parameters
+    ----------
+    stream : Stream
+        Any stream.
+
+    Returns
+    -------
+    Stream
+        The stream with these settings. A stream that declares `sampling` or `passes` itself is returned unchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from orfit_bench.spec import Data, Stream
+    >>> ramp = Stream("ramp", "0, 1, 2", make=lambda: Data(np.arange(3.0)[:, None], np.arange(3.0)))
+    >>> len(with_sampling(ramp).load(sampling="reshuffled", passes=2).X)
+    6
     """
     names = {s.name for s in stream.settings}
     if names & {SAMPLING.name, PASSES.name}:
@@ -149,14 +166,52 @@ def with_sampling(stream: Stream) -> Stream:
 
 
 class VisitOrder:
-    """The row visited at each position 0 to length - 1, drawn in blocks, each with a generator of its own."""
+    """The row visited at each position 0 to length - 1, drawn in blocks, each with a generator of its own.
+
+    Parameters
+    ----------
+    length : int
+        Number of positions.
+    block : int
+        Number of positions that one draw fills.
+    draw : callable
+        draw(rng) -> row numbers (block,), with a numpy.random.Generator.
+    seed : int
+        Fixes the order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
+    >>> sorted(order.rows_at(np.arange(6)).tolist())
+    [0, 0, 1, 1, 2, 2]
+    """
 
     def __init__(self, length: int, block: int, draw: Callable[[np.random.Generator], Array], seed: int) -> None:
         self.length, self._block = length, block
         self._drawn = lru_cache(maxsize=2)(lambda b: draw(_generator(seed, b)))
 
     def rows_at(self, positions: Array) -> Array:
-        """Return the row numbers at these positions."""
+        """Return the rows that are visited at some positions.
+
+        Parameters
+        ----------
+        positions : ndarray of int, shape (n,)
+            Positions from 0 to length - 1.
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+            Row numbers. They do not depend on the other positions of the call.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
+        >>> both = order.rows_at(np.array([1, 4]))
+        >>> bool(both[1] == order.rows_at(np.array([4]))[0])
+        True
+        """
         rows = np.empty(len(positions), np.int64)
         blocks = positions // self._block if len(positions) else positions
         for b in np.unique(blocks):
@@ -165,7 +220,22 @@ class VisitOrder:
 
 
 class SampledView(RowView):
-    """Rows in the order of their visits."""
+    """Rows in the order of their visits.
+
+    Parameters
+    ----------
+    rows : array_like, shape (m, ...)
+        The rows, which need only slices.
+    order : VisitOrder
+        The row at each position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = SampledView(np.array([10.0, 20.0]), VisitOrder(4, 2, lambda rng: rng.permutation(2), seed=0))
+    >>> view.shape, sorted(view[:2].tolist())
+    ((4,), [10.0, 20.0])
+    """
 
     def __init__(self, rows: Any, order: VisitOrder) -> None:
         self._rows, self._order = rows, order

@@ -17,24 +17,71 @@ Values = NDArray[np.float64]
 
 
 class Schedule:
-    """A step size for each step. Subclasses are frozen dataclasses, so that they can be compared."""
+    """A step size for each step. Subclasses are frozen dataclasses, so that they can be compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> schedule = ob.schedules.power(eta0=1.0, power=0.5)
+    >>> schedule(np.array([1, 4, 100]))
+    array([1. , 0.5, 0.1])
+    >>> schedule == ob.schedules.power(1.0, 0.5)
+    True
+    """
 
     def __call__(self, t: Steps) -> Values:
         """Values at the steps t (counted from 1), same shape as t."""
         raise NotImplementedError
 
     def extremes(self) -> tuple[float, ...]:
-        """Values between which all others lie, for checking a setting's range."""
+        """Return values between which all others lie, for checking the range of a setting.
+
+        Returns
+        -------
+        tuple of float
+            By default the values at step 1 and at step 2^62.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.schedules.slide(B=1.0, G=2.0).extremes()[0]
+        0.5
+        """
         return tuple(float(v) for v in self(np.array([1, 2**62])))
 
     def config(self) -> dict[str, Any]:
-        """The table that `from_config` reads."""
+        """Return the table that describes the schedule in a file.
+
+        Returns
+        -------
+        dict
+            What `from_config` reads.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.schedules.power(eta0=1.0, power=0.8).config()
+        {'power': {'eta0': 1.0, 'power': 0.8}}
+        """
         return {type(self).__name__.lower(): dict(vars(self))}
 
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """The same value at every step."""
+    """The same value at every step, as `constant` makes it.
+
+    Parameters
+    ----------
+    value : float
+        The value.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.schedules.constant(0.1)
+    Constant(value=0.1)
+    """
 
     value: float
 
@@ -43,13 +90,39 @@ class Constant(Schedule):
         return np.full(t.shape, self.value)
 
     def extremes(self) -> tuple[float, ...]:
-        """The value."""
+        """Return the value.
+
+        Returns
+        -------
+        tuple of float
+            The value alone.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.schedules.constant(0.1).extremes()
+        (0.1,)
+        """
         return (self.value,)
 
 
 @dataclass(frozen=True)
 class Power(Schedule):
-    """eta0 / t**power."""
+    """eta0 / t^power at step t, as `power` makes it.
+
+    Parameters
+    ----------
+    eta0 : float
+        The value at step 1.
+    power : float
+        The exponent.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.schedules.power(1.0, 0.8)
+    Power(eta0=1.0, power=0.8)
+    """
 
     eta0: float
     power: float
@@ -59,13 +132,39 @@ class Power(Schedule):
         return self.eta0 / t.astype(float) ** self.power
 
     def extremes(self) -> tuple[float, ...]:
-        """The first value; values of late steps may underflow to 0, which is accepted."""
+        """Return the first value.
+
+        Returns
+        -------
+        tuple of float
+            The first value alone: values of late steps may underflow to 0, which is accepted.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.schedules.power(1.0, 0.8).extremes()
+        (1.0,)
+        """
         return (self.eta0,)
 
 
 @dataclass(frozen=True)
 class Slide(Schedule):
-    """B / (G sqrt(t)): the slides' step for |w*| <= B and gradients of norm at most G."""
+    """B / (G sqrt(t)) at step t, as `slide` makes it.
+
+    Parameters
+    ----------
+    B : float
+        Bound of the norm of the optimal weights.
+    G : float
+        Bound of the norm of the gradients.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.schedules.slide(1.0, 2.0)
+    Slide(B=1.0, G=2.0)
+    """
 
     B: float
     G: float
@@ -77,7 +176,19 @@ class Slide(Schedule):
 
 @dataclass(frozen=True)
 class Sequence(Schedule):
-    """The given values in order; after the last one it stays constant."""
+    """The given values in order, as `sequence` makes it; after the last one it stays constant.
+
+    Parameters
+    ----------
+    values : tuple of float
+        The values, at least one.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.schedules.sequence([1.0, 0.5])
+    Sequence(values=(1.0, 0.5))
+    """
 
     values: tuple[float, ...]
 
@@ -87,31 +198,151 @@ class Sequence(Schedule):
         return values
 
     def extremes(self) -> tuple[float, ...]:
-        """All values."""
+        """Return all values.
+
+        Returns
+        -------
+        tuple of float
+            The values in order.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.schedules.sequence([1.0, 0.5]).extremes()
+        (1.0, 0.5)
+        """
         return self.values
 
 
 def constant(value: float) -> Constant:
-    """The same value at every step."""
+    """Make a schedule with the same value at every step.
+
+    Parameters
+    ----------
+    value : float
+        A finite number.
+
+    Returns
+    -------
+    Constant
+        The schedule.
+
+    Raises
+    ------
+    TypeError
+        If it is no number.
+    ValueError
+        If it is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> ob.schedules.constant(0.1)(np.array([1, 2, 3]))
+    array([0.1, 0.1, 0.1])
+    """
     return Constant(_number("value", value))
 
 
 def power(eta0: float, power: float) -> Power:
-    """eta0 / t**power, a decreasing step size; with power in [0, 1] the sum of the steps is infinite."""
+    """Make a schedule with the value eta0 / t^power at step t; with power in [0, 1] the sum of the values is infinite.
+
+    Parameters
+    ----------
+    eta0 : float
+        The value at step 1.
+    power : float
+        The exponent, at least 0.
+
+    Returns
+    -------
+    Power
+        The schedule.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no number.
+    ValueError
+        If one is not finite, or power < 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> ob.schedules.power(eta0=1.0, power=0.5)(np.array([1, 4, 100]))
+    array([1. , 0.5, 0.1])
+    """
     if _number("power", power) < 0:
         raise ValueError(f"power={power}: want a number >= 0, otherwise the step size would grow without bound")
     return Power(_number("eta0", eta0), float(power))
 
 
 def slide(B: float, G: float) -> Slide:
-    """B / (G sqrt(t)), the step size of "SGD convergence" in the slides."""
+    """Make a schedule with the value B / (G sqrt(t)) at step t.
+
+    Parameters
+    ----------
+    B : float
+        Bound of the norm of the optimal weights, |w*| <= B, more than 0.
+    G : float
+        Bound of the norm of the gradients, more than 0.
+
+    Returns
+    -------
+    Slide
+        The schedule.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no number.
+    ValueError
+        If one is not finite, or not more than 0.
+
+    Notes
+    -----
+    Slides, "SGD convergence".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> ob.schedules.slide(B=1.0, G=2.0)(np.array([1, 4, 100]))
+    array([0.5 , 0.25, 0.05])
+    """
     if not (_number("B", B) > 0 and _number("G", G) > 0):
         raise ValueError(f"slide(B={B}, G={G}): want both > 0")
     return Slide(float(B), float(G))
 
 
 def sequence(values: Any) -> Sequence:
-    """The given values in order; after the last one it stays constant."""
+    """Make a schedule with given values in order; after the last one it stays constant.
+
+    Parameters
+    ----------
+    values : iterable of float
+        The values, at least one.
+
+    Returns
+    -------
+    Sequence
+        The schedule.
+
+    Raises
+    ------
+    TypeError
+        If it is not an iterable of numbers.
+    ValueError
+        If there is no value, or one is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> ob.schedules.sequence([1.0, 0.5])(np.array([1, 2, 3]))
+    array([1. , 0.5, 0.5])
+    """
     if isinstance(values, str) or not np.iterable(values):
         raise TypeError(f"sequence(values={values!r}): want a list of numbers")
     numbers = tuple(_number("values", v) for v in values)
@@ -137,7 +368,29 @@ MAKERS: dict[str, Callable[..., Schedule]] = {
 
 
 def from_config(table: dict[str, Any]) -> Schedule:
-    """The schedule that a table such as {"power": {"eta0": 1.0, "power": 0.8}} describes."""
+    """Make the schedule that a table describes.
+
+    Parameters
+    ----------
+    table : dict
+        The name of a schedule with its arguments.
+
+    Returns
+    -------
+    Schedule
+        The schedule.
+
+    Raises
+    ------
+    ValueError
+        If there is no such schedule, or its arguments do not fit.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.schedules.from_config({"power": {"eta0": 1.0, "power": 0.8}})
+    Power(eta0=1.0, power=0.8)
+    """
     if len(table) != 1 or next(iter(table)) not in MAKERS:
         raise ValueError(f"schedule {table!r}: want one of {', '.join(MAKERS)} with its arguments")
     ((name, arguments),) = table.items()

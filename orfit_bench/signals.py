@@ -118,7 +118,21 @@ class DelayLine:
         return f"DelayLine({taps=}, channels={self._width}, {dtype=})"
 
     def copy(self) -> DelayLine:
-        """An independent line that holds the same samples."""
+        """Return an independent line that holds the same samples.
+
+        Returns
+        -------
+        DelayLine
+            Samples pushed to one of the two do not change the other.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> line = ob.DelayLine(taps=2)
+        >>> _ = line.push(1.0)
+        >>> line.copy().push(2.0)
+        array([2., 1.])
+        """
         return copy.copy(self)
 
     def push(self, sample: ArrayLike) -> Array:
@@ -138,6 +152,13 @@ class DelayLine:
         ------
         TypeError, ValueError
             If the sample is not finite or not of this shape; the line is unchanged.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> line = ob.DelayLine(taps=3)
+        >>> [line.push(u).tolist() for u in (1.0, 2.0)]
+        [[1.0, 0.0, 0.0], [2.0, 1.0, 0.0]]
         """
         width, start = self._width, self._start - self._width
         self._check(sample)

@@ -27,6 +27,16 @@ def average(learners: Iterable[Learner]) -> None:
     Notes
     -----
     Krasulina paper, eq. (18).
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> a, b = (ob.create("lms", backend="numpy", step_size=0.5).partial_fit([[1.0]], [y]) for y in (2.0, 4.0))
+    >>> a.predict([[1.0]]), b.predict([[1.0]])
+    (array([1.]), array([2.]))
+    >>> ob.average([a, b])
+    >>> a.predict([[1.0]]), b.predict([[1.0]])
+    (array([1.5]), array([1.5]))
     """
     learners = list(learners) if isinstance(learners, Iterable) else [learners]
     if not learners:

@@ -57,6 +57,20 @@ class Classifier(Learner):
             If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
         DivergedError
             If a step would not be finite. Rows before it, and their classes, are learned; the error names the row.
+
+        Warns
+        -----
+        AccuracyWarning
+            Once, if half of the digits of the state are lost, for methods that measure it.
+        UserWarning
+            Once, if X has named columns and the first rows had none, or the reverse.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("class_rls", backend="numpy").partial_fit([[1.0, 0.0]], ["cat"])
+        >>> learner.partial_fit([[0.0, 1.0]], ["dog"]).classes_
+        array(['cat', 'dog'], dtype='<U3')
         """
         row = self._single_row
         if (
@@ -124,18 +138,60 @@ class Classifier(Learner):
         -------
         array of the backend, shape (n, classes)
             Scores, with a column for each class known after the call, zero until that class was seen. So the column of
-            the highest score may be that of a class that comes later in these rows: to compare labels, ask
+            the highest score may be that of a class that comes later in these rows: to compare labels, call
             `predict_one` before `learn_one`.
 
         Raises
         ------
         TypeError, ValueError, DivergedError
             As `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("class_rls", backend="numpy")
+        >>> learner.prequential([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], ["cat", "dog", "cat"])
+        array([[0. , 0. ],
+               [0. , 0. ],
+               [0.5, 0. ]])
         """
         return self._learn_labels(X, y, sample_weight, predict=True)
 
     def step(self, A: ArrayLike, y: ArrayLike) -> Self:
-        """Learn a block of labelled rows, A (M, d) and y (M,) with M >= 1, as one step; errors as in `partial_fit`."""
+        """Learn a block of labelled rows as one step.
+
+        Parameters
+        ----------
+        A : array_like, shape (M, d)
+            Rows, at least one.
+        y : array_like or list, shape (M,)
+            Their labels.
+
+        Returns
+        -------
+        Classifier
+            The learner itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `partial_fit`; or if rows are pending (call `flush` first), or the method has no rule for a block of
+            rows.
+        DivergedError
+            If the step would not be finite; no row is learned.
+
+        Examples
+        --------
+        Forgetting acts once in a step, and once per row in `partial_fit`.
+
+        >>> import orfit_bench as ob
+        >>> A, y = [[1.0], [1.0]], ["cat", "dog"]
+        >>> learner = ob.create("class_rls", backend="numpy", forgetting_factor=0.5)
+        >>> learner.copy().step(A, y).decision_function([[1.0]]).round(3)
+        array([[0.4, 0.4]])
+        >>> learner.copy().partial_fit(A, y).decision_function([[1.0]]).round(3)
+        array([[0.286, 0.571]])
+        """
         self._check_step()
         rows = with_labels(self.rule, self._usable(), A, y, "A")
         self._update(rows, self.rule.step, rows.X, rows.Y)
@@ -147,12 +203,61 @@ class Classifier(Learner):
         return _as_array(list(self._state.classes) if self._state else [])
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Scores (n, classes) of the rows of X (n, d), columns as in `classes_`. Changes nothing."""
+        """Compute the scores of the classes; the learner is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        array of the backend, shape (n, classes)
+            Scores, with columns as in `classes_`.
+
+        Raises
+        ------
+        ValueError
+            If no chunk was learned yet, or X does not fit the earlier rows.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("class_rls", backend="numpy").partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"])
+        >>> learner.decision_function([[1.0, 0.0], [0.0, 2.0]])
+        array([[0.5, 0. ],
+               [0. , 1. ]])
+        """
         X = self._question(X)
         return self.rule.predict(self._begun(), X)
 
     def predict(self, X: ArrayLike, **unknown: object) -> np.ndarray[Any, Any]:
-        """Labels (n,) of the rows of X (n, d): the class of highest score, the first one on ties."""
+        """Predict the labels of rows: for each row the class of the highest score; the learner is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels in host memory. Of classes with equal scores it is the one that appeared first.
+
+        Raises
+        ------
+        TypeError
+            If an argument is unknown.
+        ValueError
+            If no class was learned yet, or X does not fit the earlier rows.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("class_rls", backend="numpy").partial_fit([[1.0, 0.0], [0.0, 1.0]], [3, 7])
+        >>> learner.predict([[0.9, 0.1], [0.1, 0.9]])
+        array([3, 7])
+        """
         refuse_arguments(self.method, "predict", unknown, ("X",))
         return self._labels(self.decision_function(X))
 
@@ -206,6 +311,13 @@ class Classifier(Learner):
         ------
         ValueError
             If no class was learned yet, or x does not fit the earlier rows.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("class_rls", backend="numpy").partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"])
+        >>> learner.predict_one([0.1, 0.9])
+        'dog'
         """
         X = self._question_about_one(x)
         label: Label = self._labels(self.rule.predict(self._begun(), X)).tolist()[0]

@@ -27,24 +27,56 @@ if TYPE_CHECKING:
 
 
 class Learner(Attributes):
-    """What learners of every kind can do. Made by `orfit_bench.create`.
+    """The base class of all learners. Made by `orfit_bench.create`.
 
-    Its state contains everything that determines how it continues.
+    A learner is a rule, which never changes, and a state, which contains everything that determines how it continues.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> isinstance(ob.create("rls", backend="numpy"), ob.Learner)
+    True
     """
 
     # ------------------------------------------------------------------ the state
 
     def state(self) -> xarray.Dataset:
-        """A copy of the state in host memory, with named dimensions; settings and versions in attrs."""
+        """Return a copy of the state.
+
+        Returns
+        -------
+        xarray.Dataset
+            The arrays in host memory, with named dimensions; settings and versions in `attrs`. `orfit_bench.restore`
+            reads it.
+
+        Raises
+        ------
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> state = ob.create("rls", backend="numpy").partial_fit([[1.0, 0.0], [0.0, 1.0]], [2.0, 3.0]).state()
+        >>> state["w"].dims, state["w"].values.ravel()
+        (('parameter', 'output'), array([1. , 1.5]))
+        >>> state.attrs["method"], state.attrs["n_samples_seen"]
+        ('rls', 2)
+        """
         return dataset.to_dataset(self.rule, self._usable())
 
     def array(self, name: str) -> np.ndarray[Any, Any]:
-        """A copy of one array of the state in host memory, without the other arrays and without xarray.
+        """Return a copy of one array of the state, without the other arrays and without xarray.
 
         Parameters
         ----------
         name : str
             A name in `state()`, such as "w".
+
+        Returns
+        -------
+        ndarray
+            The array in host memory, in the shape that it has in `state()`.
 
         Raises
         ------
@@ -73,8 +105,20 @@ class Learner(Attributes):
         ------
         ValueError
             If the ending is that of another format.
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
         OSError
             If the file cannot be written; the old file is unchanged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import orfit_bench as ob
+        >>> path = Path(tempfile.mkdtemp(), "learner.npz")
+        >>> ob.create("lms", backend="numpy").partial_fit([[1.0]], [2.0]).save(path)
+        >>> ob.load(path).n_samples_seen_
+        1
         """
         files.save(self.rule, self._usable(), path)
 
@@ -105,7 +149,26 @@ class Learner(Attributes):
         return binary.encode(self.rule, self._usable())
 
     def copy(self) -> Self:
-        """An independent learner in the same state."""
+        """Return an independent learner in the same state.
+
+        Returns
+        -------
+        learner
+            Of the same class, with the same rule. What one of the two learns does not change the other.
+
+        Raises
+        ------
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("lms", backend="numpy", step_size=0.5).partial_fit([[1.0]], [2.0])
+        >>> before = learner.copy()
+        >>> learner.partial_fit([[1.0]], [5.0]).predict([[1.0]]), before.predict([[1.0]])
+        (array([3.]), array([1.]))
+        """
         state = self._usable()
         return type(self)(self.rule, self.rule.copy(state) if state else None)
 
@@ -128,10 +191,26 @@ class Learner(Attributes):
             If the two differ, rows are pending in one of them, the method has no rule for merging, or too few digits
             would be left: an exact merge subtracts the prior of one learner.
 
+        Warns
+        -----
+        AccuracyWarning
+            If half of the digits are lost.
+
         Notes
         -----
-        Exact, averaged or approximate, as `method.combine.merge` declares. AccuracyWarning where half of the digits
-        are lost.
+        Exact, averaged or approximate, as `method.combine.merge` declares.
+
+        Examples
+        --------
+        The merge of RLS is exact: two learners of one row each give the learner of both rows.
+
+        >>> import orfit_bench as ob
+        >>> X, y = [[1.0, 0.0], [1.0, 1.0]], [2.0, 4.0]
+        >>> a, b, both = (ob.create("rls", backend="numpy") for _ in range(3))
+        >>> a.partial_fit(X[:1], y[:1]).merge(b.partial_fit(X[1:], y[1:])).predict(X).round(3)
+        array([1.6, 2.8])
+        >>> both.partial_fit(X, y).predict(X).round(3)
+        array([1.6, 2.8])
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
@@ -155,7 +234,29 @@ class Learner(Attributes):
     # ------------------------------------------------------------------ learning
 
     def flush(self) -> Self:
-        """Learn the pending rows as one shorter step. Returns self."""
+        """Learn the pending rows as one shorter step; without pending rows nothing changes.
+
+        Returns
+        -------
+        learner
+            The learner itself.
+
+        Raises
+        ------
+        DivergedError
+            If the step would not be finite.
+        UnavailableError
+            If the backend cannot learn blocks of rows with this method.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> sgd = ob.create("sgd", backend="numpy", batch_size=4, step_size=0.5).partial_fit([[1.0]], [2.0])
+        >>> sgd.pending, sgd.predict([[1.0]])
+        (1, array([0.]))
+        >>> sgd.flush().pending, sgd.predict([[1.0]])
+        (0, array([1.]))
+        """
         state = self._state
         if state and state.pending.count:
             require("blocks", self.rule.kernel, self.method, self.backend)

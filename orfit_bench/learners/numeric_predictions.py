@@ -89,6 +89,13 @@ class NumericPredictions(Learner):
         ------
         ValueError
             If no row was learned yet, or x does not fit the earlier rows.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> rls = ob.create("rls", backend="numpy").partial_fit([[1.0], [2.0]], [1.0, 2.0])
+        >>> round(float(rls.predict_one([6.0])), 3)
+        5.0
         """
         row = self._single_row
         if row and (prediction := row.predict_number(self._state, x)) is not None:

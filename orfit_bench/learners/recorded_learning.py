@@ -40,6 +40,13 @@ class RecordedLearning(NumericPredictions):
         ------
         TypeError, ValueError, DivergedError
             As `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> lms = ob.create("lms", backend="numpy", step_size=0.5)
+        >>> lms.prequential([[1.0], [1.0], [1.0]], [4.0, 4.0, 4.0])
+        array([0., 2., 3.])
         """
         state = self._state
         if sample_weight is None and state is not None and (bound := state.bound):

@@ -51,6 +51,25 @@ class Regressor(RecordedLearning):
             If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
+
+        Warns
+        -----
+        AccuracyWarning
+            Once, if half of the digits of the state are lost, for methods that measure it.
+        UserWarning
+            Once, if X has named columns and the first rows had none, or the reverse.
+
+        Examples
+        --------
+        Chunks of any length give the same state.
+
+        >>> import orfit_bench as ob
+        >>> X, y = [[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0]
+        >>> one, two = (ob.create("rls", backend="numpy") for _ in range(2))
+        >>> one.partial_fit(X, y).predict([[1.0]]).round(3)
+        array([1.867])
+        >>> two.partial_fit(X[:1], y[:1]).partial_fit(X[1:], y[1:]).predict([[1.0]]).round(3)
+        array([1.867])
         """
         state = self._state
         if sample_weight is None and state is not None and type(X) is type(y) is np.ndarray:
@@ -127,6 +146,18 @@ class Regressor(RecordedLearning):
             If rows are pending (call `flush` first), or as `partial_fit`.
         DivergedError
             If the step would not be finite; the learner is unchanged.
+
+        Examples
+        --------
+        Forgetting acts once in a step, and once per row in `partial_fit`.
+
+        >>> import orfit_bench as ob
+        >>> A, y = [[1.0], [1.0]], [0.0, 4.0]
+        >>> rls = ob.create("rls", backend="numpy", forgetting_factor=0.5)
+        >>> rls.copy().step(A, y).predict([[1.0]]).round(3)
+        array([1.6])
+        >>> rls.copy().partial_fit(A, y).predict([[1.0]]).round(3)
+        array([2.286])
         """
         self._check_step()
         rows = with_numbers(self.rule, self._usable(), A, y, "A")

@@ -112,6 +112,16 @@ def load(
         If the file is damaged or no state; the message names it.
     FileNotFoundError
         If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import orfit_bench as ob
+    >>> path = Path(tempfile.mkdtemp(), "learner.npz")
+    >>> ob.create("lms", backend="numpy", step_size=0.5).partial_fit([[1.0]], [2.0]).save(path)
+    >>> ob.load(path).partial_fit([[1.0]], [2.0]).predict([[1.0]])
+    array([1.5])
     """
     replaced = Replaced(backend, model, transition)
     with open(path, "rb") as file:

@@ -56,6 +56,18 @@ class Subspace(Learner):
             If a number is not finite or the shape does not fit the earlier rows. The learner is unchanged.
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
+
+        Warns
+        -----
+        UserWarning
+            Once, if X has named columns and the first rows had none, or the reverse.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> pca = ob.create("incremental_pca", backend="numpy", n_components=1)
+        >>> abs(pca.partial_fit([[3.0, 4.0]]).partial_fit([[-6.0, -8.0]]).components_).round(3)
+        array([[0.6, 0.8]])
         """
         if sample_weight is not None:
             weighting.require(self.method)
@@ -123,9 +135,16 @@ class Subspace(Learner):
         Raises
         ------
         ValueError
-            If rows are pending: call `flush` first.
+            If rows are pending (call `flush` first), or as `partial_fit`.
         DivergedError
             If the step would not be finite; the learner is unchanged.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> pca = ob.create("incremental_pca", backend="numpy", n_components=1)
+        >>> abs(pca.step([[3.0, 4.0], [-6.0, -8.0]]).components_).round(3)
+        array([[0.6, 0.8]])
         """
         self._check_step()
         rows = without_targets(self.rule, self._usable(), A, "A")
@@ -173,11 +192,58 @@ class Subspace(Learner):
         return values**2 / max(self.n_samples_seen_ - self.pending - 1, 1)
 
     def transform(self, X: ArrayLike) -> Array:
-        """The coordinates (n, k) of the rows of X (n, d): X components_', of complex rows X components_^H."""
+        """Compute the coordinates of rows in the basis `components_`; the learner is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        array of the backend, shape (n, k)
+            X components_', or X components_^H for complex rows, where k is the number of rows of `components_`.
+
+        Raises
+        ------
+        ValueError
+            If no chunk was learned yet, or X does not fit the earlier rows.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> pca = ob.create("incremental_pca", backend="numpy", n_components=1).partial_fit([[2.0, 0.0], [1.0, 0.0]])
+        >>> abs(pca.transform([[3.0, 4.0], [0.0, 5.0]])).round(3)
+        array([[3.],
+               [0.]])
+        """
         return self._question(X) @ _conjugate_transpose(self.components_, self.dtype)
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
-        """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
+        """Compute the rows that have these coordinates; the learner is unchanged.
+
+        Parameters
+        ----------
+        Z : array_like, shape (n, k)
+            Coordinates, as `transform` returns them.
+
+        Returns
+        -------
+        array of the backend, shape (n, d)
+            Z components_. After `transform` these are the projections of the rows onto the subspace.
+
+        Raises
+        ------
+        ValueError
+            If no chunk was learned yet, or the number of columns of Z is not that of the rows of `components_`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> pca = ob.create("incremental_pca", backend="numpy", n_components=1).partial_fit([[2.0, 0.0], [1.0, 0.0]])
+        >>> pca.inverse_transform(pca.transform([[3.0, 4.0]])).round(3)
+        array([[3., 0.]])
+        """
         components = self.components_
         if not components.shape[0] and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
             return self.rule.place(np.zeros((np.shape(Z)[0], components.shape[1]), self.dtype))

@@ -18,16 +18,49 @@ Array = Any
 
 
 def MLP(hidden: Sequence[int] = (32,), activation: str = "tanh", bias: bool = True) -> Model:
-    """A model whose hidden layers have these widths; none of them leaves a linear model with a bias.
+    """Make the model of a multilayer perceptron, with any number of outputs; its last layer is linear.
 
-    activation is tanh, relu, leaky_relu (0.01 z below 0), elu, sigmoid, softplus, silu or gelu (its tanh form). At 0
-    the slope of relu is 0 and that of leaky_relu 0.01. Any number of outputs, which no activation follows.
+    Parameters
+    ----------
+    hidden : sequence of int, default (32,)
+        Widths of the hidden layers; () is a linear model with a bias.
+    activation : str, default "tanh"
+        Applied after each hidden layer: tanh, relu, leaky_relu (0.01 z below 0), elu, sigmoid, softplus, silu or gelu
+        (its tanh form). At 0 the slope of relu is 0 and that of leaky_relu 0.01.
+    bias : bool, default True
+        Whether each layer has a bias.
 
-    The parameters are the layers' matrices Theta_1, Theta_2, ... in turn, each (inputs + 1, outputs) in C order; its
-    last row is the bias, and bias=False leaves these rows out. They start normal with standard deviation
-    1/sqrt(inputs), biases at 0. The functions compute on the arrays they are given, of any namespace and dtype.
+    Returns
+    -------
+    Model
+        For the argument `model` of `create`. The same arguments return the same model.
 
-    TypeError or ValueError naming what is wrong. The same arguments return the same model.
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong type.
+    ValueError
+        If a width is less than 1, or the activation is unknown.
+
+    Notes
+    -----
+    The parameters are the matrices Theta_1, Theta_2, ... of the layers in turn, each (inputs + 1, outputs) in C order.
+    The last row of each is the bias; bias=False leaves these rows out. The weights start as normal numbers of standard
+    deviation 1/sqrt(inputs), the biases at 0. The functions compute on the arrays that they get, of any namespace and
+    dtype.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> net = ob.MLP((8,))
+    >>> net.name, net.size(2, 1)  # (2 + 1) * 8 + (8 + 1) * 1 parameters
+    ('mlp(8; tanh)', 33)
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [1.0, 1.0, 0.0, 0.0]
+    >>> learner = ob.create("rls", backend="numpy", model=net, ridge=0.01)
+    >>> for _ in range(50):
+    ...     learner = learner.partial_fit(X, y)
+    >>> abs(learner.predict(X).round(1))
+    array([1., 1., 0., 0.])
     """
     try:
         widths = tuple(index(h) for h in hidden)

@@ -215,6 +215,22 @@ def register(plugin: Any, name: str | None = None) -> None:
     ------
     PluginError
         If the plugin is broken or claims a name that is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> from orfit_bench.spec import SPEC_VERSION, Data, Stream
+    >>> class Ramps:
+    ...     SPEC_VERSION = SPEC_VERSION
+    ...
+    ...     @ob.hookimpl
+    ...     def streams(self):
+    ...         return [Stream("ramp", "0, 1, 2", make=lambda: Data(np.arange(3.0)[:, None], np.arange(3.0)))]
+    >>> ob.register(Ramps())
+    >>> ob.streams()["ramp"].load().y
+    array([0., 1., 2.])
+    >>> ob.unregister("Ramps")
     """
     name = str(name or getattr(plugin, "__name__", type(plugin).__name__))
     if isinstance(plugin, type):
@@ -223,5 +239,30 @@ def register(plugin: Any, name: str | None = None) -> None:
 
 
 def unregister(plugin: Any) -> None:
-    """Undo `register`, given the plugin or its name."""
+    """Remove a plugin that `register` added. Without such a plugin nothing changes.
+
+    Parameters
+    ----------
+    plugin : module, object or str
+        The name by which it was registered; or the plugin itself, if it was registered without `name`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> from orfit_bench.spec import SPEC_VERSION, Data, Stream
+    >>> class Ones:
+    ...     SPEC_VERSION = SPEC_VERSION
+    ...
+    ...     @ob.hookimpl
+    ...     def streams(self):
+    ...         return [Stream("ones", "all ones", make=lambda: Data(np.ones((3, 1)), np.ones(3)))]
+    >>> plugin = Ones()
+    >>> ob.register(plugin)
+    >>> "ones" in ob.streams()
+    True
+    >>> ob.unregister(plugin)
+    >>> "ones" in ob.streams()
+    False
+    """
     registry().remove(plugin if isinstance(plugin, str) else getattr(plugin, "__name__", type(plugin).__name__))

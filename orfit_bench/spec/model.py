@@ -25,9 +25,49 @@ def _nothing(draw: Callable[[int], Array], d: int, c: int) -> None:
 class Model:
     """A differentiable model f(x; w) with c outputs and one vector of p parameters.
 
-    Two functions suffice: predict(w (p,), X (n, d)) -> (n, c) and jacobian(w (p,), x (d,)) -> (c, p).
-    parameters is p, or a function of (d, c). start(draw, d, c) -> (p,) makes the first weights from
-    draw(k), k standard normal numbers of the host; without it they must be given as initial_weights.
+    `name`, `predict`, `jacobian` and `parameters` suffice.
+
+    Parameters
+    ----------
+    name : str
+        The name by which a saved state knows the model.
+    predict : callable
+        predict(w (p,), X (n, d)) -> outputs (n, c).
+    jacobian : callable
+        jacobian(w (p,), x (d,)) -> derivatives of the outputs by the parameters (c, p).
+    parameters : int or callable
+        The number p, or a function (d, c) -> p.
+    start : callable, optional
+        start(draw, d, c) -> first weights (p,), from draw(k), k standard normal numbers of the host. Without it the
+        weights must be given as `initial_weights`.
+    shapes : callable, optional
+        Layered models: shapes(d, c) -> the (inputs, outputs) of the matrix of each layer; their rows fill w in turn.
+    layers : callable, optional
+        Layered models: layers(w (p,), x (d,)) -> the input (inputs,) of each layer, the constant of a bias last. The
+        gradient of each output by the matrix of a layer is this vector times a row.
+    pullback : callable, optional
+        pullback(w (p,), X (n, d), S (n, c)) -> (p,): the sum of the gradients of all outputs, each times its entry of
+        S. Steps that need no more than this sum, those of gradient descent, use it in place of the Jacobian.
+    with_outputs : callable, optional
+        Models that learn classes as they appear: with_outputs(w (p,), d, source) -> the parameters of a model whose
+        output k was output source[k]. -1 stands for a new output, which scores zero and shares no parameters with
+        others.
+
+    Examples
+    --------
+    Fit w_0 exp(-w_1 x) to a decaying curve.
+
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> def predict(w, X):
+    ...     return w[0] * np.exp(-w[1] * X)
+    >>> def jacobian(w, x):
+    ...     return np.array([[1.0, -w[0] * x[0]]]) * np.exp(-w[1] * x[0])
+    >>> decay = ob.Model("decay", predict, jacobian, parameters=2)
+    >>> X = np.linspace(0.0, 2.0, 50)[:, None]
+    >>> learner = ob.create("rls", backend="numpy", model=decay, initial_weights=[1.0, 1.0], ridge=1e-3)
+    >>> learner.partial_fit(X, 3.0 * np.exp(-0.5 * X[:, 0])).array("w").ravel().round(2)
+    array([3. , 0.5])
     """
 
     name: str
@@ -36,21 +76,36 @@ class Model:
     parameters: int | Callable[[int, int], int]
     start: Callable[[Callable[[int], Array], int, int], Array | None] = _nothing
     shapes: Callable[[int, int], tuple[tuple[int, int], ...]] | None = None
-    """Layered models: shapes(d, c) -> the (inputs, outputs) of each layer's matrix, whose rows fill w in turn."""
     layers: Callable[[Array, Array], tuple[Array, ...]] | None = None
-    """Layered models: layers(w (p,), x (d,)) -> what each layer takes in, (inputs,), the constant of a bias last.
-
-    Every output's gradient by a layer's matrix is this vector times a row."""
     pullback: Callable[[Array, Array, Array], Array] | None = None
-    """pullback(w (p,), X (n, d), S (n, c)) -> (p,): the sum of all outputs' gradients, each by its entry of S.
-
-    Steps that need no more than this sum, those of gradient descent, take it in place of the Jacobian."""
     with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = None
-    """Models that learn classes as they come: with_outputs(w (p,), d, source) -> the parameters of a model whose output
-    k was output source[k], or for -1 is a new one that scores zero and whose parameters are not used by others."""
 
     def size(self, d: int, c: int) -> int:
-        """The number of parameters p."""
+        """Return the number of parameters.
+
+        Parameters
+        ----------
+        d : int
+            Number of features.
+        c : int
+            Number of outputs.
+
+        Returns
+        -------
+        int
+            The number p.
+
+        Raises
+        ------
+        ValueError
+            If `parameters` gives no integer.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.MLP((2,)).size(3, 1)
+        11
+        """
         given = self.parameters(d, c) if callable(self.parameters) else self.parameters
         try:
             return index(given)
@@ -71,7 +126,30 @@ LINEAR = Model(
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A nonlinear motion of a filter's state: function(w (p,)) -> (p,), jacobian(w (p,)) -> (p, p)."""
+    """A nonlinear transition of the state of a filter.
+
+    Parameters
+    ----------
+    name : str
+        The name by which a saved state knows the transition.
+    function : callable
+        function(w (p,)) -> the next state (p,), before noise and control are added.
+    jacobian : callable
+        jacobian(w (p,)) -> derivatives of the next state by the present one (p, p).
+
+    Notes
+    -----
+    A filter with a nonlinear transition is an extended Kalman filter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> sine = ob.Transition("sine", np.sin, lambda w: np.diag(np.cos(w)))
+    >>> kalman = ob.create("kalman", backend="numpy", transition=sine, initial_covariance=1e9)
+    >>> kalman.partial_fit([[1.0]], [1.0]).predict([[1.0]]).round(3)  # sin(1)
+    array([0.841])
+    """
 
     name: str
     function: Callable[[Array], Array]

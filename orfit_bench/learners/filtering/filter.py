@@ -22,10 +22,18 @@ if TYPE_CHECKING:
 
 
 class Filter(Regressor):
-    """Follows a state that moves between the rows, from observations y = X w + noise of it.
+    """A filter: it follows a state w that moves between the rows, from observations y = X w + noise of that state.
 
-    NaN in y means that a row was not observed (on a linear model with several outputs: none of them). What varies in
-    time comes with the rows, one entry a row; what is not given stays as the settings say.
+    Made by `orfit_bench.create`. NaN in y means that a row was not observed (on a linear model with several outputs:
+    none of them). Transitions, noises and controls that vary in time are passed with the rows, one entry per row; the
+    settings apply to all that is not passed.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> kalman = ob.create("kalman", backend="numpy", process_noise=1.0)
+    >>> kalman.partial_fit([[1.0], [1.0], [1.0]], [1.0, float("nan"), 3.0]).predict([[1.0]]).round(3)
+    array([2.286])
     """
 
     rule: FilterRule
@@ -69,6 +77,11 @@ class Filter(Regressor):
         TypeError, ValueError, DivergedError
             As `Regressor.partial_fit`.
 
+        Warns
+        -----
+        AccuracyWarning, UserWarning
+            As in `Regressor.partial_fit`.
+
         Notes
         -----
         Survey, Proposition 3.
@@ -104,7 +117,50 @@ class Filter(Regressor):
         control: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Array:
-        """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
+        """Learn observations in order, and forecast each of them just before its correction.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, c)
+            Targets; NaN where nothing was observed.
+        transition, process_noise : array_like, shape (n,) or (n, p, p), optional
+            As in `partial_fit`.
+        observation_noise : array_like, shape (n,), optional
+            As in `partial_fit`.
+        control : array_like or table, shape (n, p) or (n, p, c), optional
+            As in `partial_fit`.
+        sample_weight : array_like, shape (n,), optional
+            As in `partial_fit`.
+
+        Returns
+        -------
+        array of the backend, shape (n,) or (n, c)
+            The forecast of each row, after the transition to it and before its correction. The very first row is
+            forecast from the initial mean, without a transition.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As in `Regressor.partial_fit`.
+
+        Warns
+        -----
+        AccuracyWarning, UserWarning
+            As in `Regressor.partial_fit`.
+
+        Notes
+        -----
+        Survey, Proposition 3.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> kalman = ob.create("kalman", backend="numpy", process_noise=1.0)
+        >>> kalman.prequential([[1.0], [1.0], [1.0]], [1.0, 2.0, 3.0])
+        array([0. , 0.5, 1.4])
+        """
         given = GivenWithRows(transition, process_noise, observation_noise, control)
         rows = self._rows(X, y, given, sample_weight=sample_weight)
         return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True, rows.inputs))
@@ -119,10 +175,53 @@ class Filter(Regressor):
         observation_noise: object = None,
         control: ArrayLike | None = None,
     ) -> Self:
-        """One time step with M observations y (M,) or (M, c) through A (M, d), M >= 1. Returns self.
+        """Learn M observations of the state at one time as one step: one prediction step, then one correction.
 
-        transition, process_noise and control, (p,) or (p, c), are those of this step; observation_noise is a number,
-        (M,) or (M, M), a covariance; on a model with c outputs also (M c,) or (M c, M c), a row's outputs side by side.
+        There is no prediction step before the very first step.
+
+        Parameters
+        ----------
+        A : array_like, shape (M, d)
+            Rows, at least one.
+        y : array_like, shape (M,) or (M, c)
+            Their targets; NaN where nothing was observed.
+        transition, process_noise : array_like, shape (), (p,) or (p, p), optional
+            Of the move to this step: a multiple of the identity, a diagonal or a matrix. Default: the settings.
+        observation_noise : array_like, shape (), (M,) or (M, M), optional
+            One variance for all observations, the variance of each, or their covariance. On a model with c outputs also
+            (M c,) or (M c, M c), with the outputs of a row next to each other. Default: the setting.
+        control : array_like, mapping or Series, shape (p,) or (p, c), optional
+            Added to the state by the move to this step. Default: zero.
+
+        Returns
+        -------
+        Filter
+            The learner itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Regressor.partial_fit`; the learner is unchanged.
+        DivergedError
+            If the step would not be finite; the learner is unchanged.
+
+        Warns
+        -----
+        AccuracyWarning, UserWarning
+            As in `Regressor.partial_fit`.
+
+        Notes
+        -----
+        Survey, Proposition 3, with an observation matrix A of M rows.
+
+        Examples
+        --------
+        The state does not move between the two rows, as it would with `partial_fit`.
+
+        >>> import orfit_bench as ob
+        >>> kalman = ob.create("kalman", backend="numpy", process_noise=1.0)
+        >>> kalman.step([[1.0], [1.0]], [1.0, 3.0], observation_noise=[0.5, 1.0]).predict([[1.0]])
+        array([1.25])
         """
         self._check_step()
         rows = self._rows(A, y, GivenWithRows(transition, process_noise, observation_noise, control), block=True)
@@ -156,6 +255,13 @@ class Filter(Regressor):
         array of the backend, shape (n,) or (n, c)
             Forecasts; with `return_std` a pair of arrays of this shape.
 
+        Raises
+        ------
+        TypeError
+            If an argument is unknown.
+        ValueError
+            If no chunk was learned yet, or an argument does not fit the earlier rows.
+
         Examples
         --------
         >>> import orfit_bench as ob
@@ -182,13 +288,60 @@ class Filter(Regressor):
         observation_noise: object = None,
         control: ArrayLike | None = None,
     ) -> xarray.Dataset:
-        """Means (step, parameter, output) and covariances (step, parameter, parameter) given all of these rows.
+        """Estimate the state at each row from all of these rows, by a filter and a Rauch-Tung-Striebel smoother.
 
-        Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is: call it on the learner
-        as it was before these rows, since rows that were learned already would count twice. Needs room for
-        3 n p^2 numbers. Arguments and errors as in `partial_fit`. AccuracyWarning where the covariances that the
-        smoother divides by are nearly singular, or a variance comes out negative or larger than without the rows that
-        follow: then half of the digits are lost.
+        The filter starts from the present state. The learner is unchanged.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows that the learner has not learned yet: learned rows would count twice.
+        y : array_like, shape (n,) or (n, c)
+            Targets; NaN where nothing was observed.
+        transition, process_noise : array_like, shape (n,) or (n, p, p), optional
+            As in `partial_fit`.
+        observation_noise : array_like, shape (n,), optional
+            As in `partial_fit`.
+        control : array_like or table, shape (n, p) or (n, p, c), optional
+            As in `partial_fit`.
+
+        Returns
+        -------
+        xarray.Dataset
+            In host memory: "mean" with the dimensions (step, parameter, output), and "covariance" with (step,
+            parameter, parameter_2), in the squared units of the state. The coordinate "step" counts steps from 1.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Regressor.partial_fit`.
+        DivergedError
+            If a step cannot be computed.
+        UnavailableError
+            If the backend has no smoother.
+
+        Warns
+        -----
+        AccuracyWarning
+            If half of the digits are lost: the covariances by which the smoother divides are nearly singular, or a
+            variance is negative or larger than the filtered one.
+
+        Notes
+        -----
+        Survey, Theorem 7: smoothing never increases a covariance. The memory needed is 3 n p^2 numbers.
+
+        Examples
+        --------
+        The rows that follow lower the variances of all steps but the last.
+
+        >>> import orfit_bench as ob
+        >>> X, y = [[1.0], [1.0], [1.0]], [1.0, 2.0, 3.0]
+        >>> kalman = ob.create("kalman", backend="numpy", process_noise=1.0)
+        >>> kalman.smooth(X, y)["covariance"].values.ravel().round(3)
+        array([0.385, 0.462, 0.615])
+        >>> filtered = [kalman.learn_one(x, t).array("covariance")[0, 0] for x, t in zip(X, y)]
+        >>> [round(float(v), 3) for v in filtered]
+        [0.5, 0.6, 0.615]
         """
         require("smoothing", self.rule.kernel, self.method, self.backend)
         first, kept = (self._state.n_steps + 1 if self._state else 1), self._usable()

@@ -31,7 +31,16 @@ class Fleet:
     """N independent learners of one method, learned by one call. Made by `orfit_bench.fleet`.
 
     Rows come with a leading axis, X (N, n, d), or as X (n, d) with `which` (n,), the member of each row. Each member
-    equals the learner that learned the same rows alone.
+    equals a single learner of the same rows. `fleet[i]` is a copy of member i as a learner.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> fleet = ob.fleet("lms", 2, backend="numpy", step_size=0.5)
+    >>> fleet.partial_fit([[1.0], [1.0], [1.0]], [4.0, 8.0, 4.0], which=[0, 1, 0])
+    <fleet of 2 lms; numpy, float64, 3 rows seen>
+    >>> fleet[0].predict([[1.0]])
+    array([3.])
     """
 
     def __init__(self, members: Members, state: FleetState | None = None) -> None:
@@ -99,8 +108,17 @@ class Fleet:
 
         Raises
         ------
+        TypeError
+            If something else than a learner is among them.
         ValueError
             If they do not fit; the fleet is unchanged.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 2, backend="numpy")
+        >>> len(fleet.add(ob.create("lms", backend="numpy", step_size=0.5)))
+        3
         """
         learners = [others] if isinstance(others, Learner) else list(others)
         self.members, self.live_state = stacked([*self, *learners], self.members)
@@ -108,7 +126,34 @@ class Fleet:
         return self
 
     def remove(self, members: int | Iterable[int]) -> Self:
-        """Remove a member, or several; those behind them move up. Returns the fleet itself."""
+        """Remove members; the members after them get lower numbers.
+
+        Parameters
+        ----------
+        members : int or iterable of int
+            Numbers of members; negative ones count from the end.
+
+        Returns
+        -------
+        Fleet
+            This fleet.
+
+        Raises
+        ------
+        TypeError
+            If a number is no integer.
+        IndexError
+            If there is no such member.
+        ValueError
+            If no member would be left. The fleet is unchanged after each of these errors.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 3, backend="numpy", step_size=[0.1, 0.2, 0.5]).remove(1)
+        >>> [float(member.settings["step_size"].value) for member in fleet]
+        [0.1, 0.5]
+        """
         gone = {self._index(i) for i in ([members] if isinstance(members, (int, np.integer)) else members)}
         kept = [i for i in range(len(self)) if i not in gone]
         if not kept:
@@ -119,12 +164,12 @@ class Fleet:
         return self
 
     def merge(self, other: Fleet) -> Self:
-        """Merge member by member: each takes in what the other fleet's member of its number has learned.
+        """Merge the states of two fleets member by member, as `Learner.merge` does for two learners.
 
         Parameters
         ----------
         other : Fleet
-            Of the same length and method, with the same settings member by member; it stays as it is.
+            Of the same length and method, with the same settings member by member; it is not changed.
 
         Returns
         -------
@@ -135,6 +180,20 @@ class Fleet:
         ------
         ValueError
             If the two do not fit, or the method has no rule for merging; the fleet is unchanged.
+
+        Warns
+        -----
+        AccuracyWarning
+            As in `Learner.merge`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> a, b = (ob.fleet("rls", 2, backend="numpy") for _ in range(2))
+        >>> a = a.partial_fit([[[1.0]], [[1.0]]], [[2.0], [4.0]])
+        >>> b = b.partial_fit([[[1.0]], [[1.0]]], [[2.0], [4.0]])
+        >>> a.merge(b).n_samples_seen_
+        array([2, 2])
         """
         if not isinstance(other, Fleet) or len(other) != len(self):
             got = f"a fleet of {len(other)}" if isinstance(other, Fleet) else type(other).__name__
@@ -154,7 +213,26 @@ class Fleet:
     # ------------------------------------------------------------------ the state outside of it
 
     def copy(self) -> Self:
-        """An independent fleet in the same state."""
+        """Return an independent fleet in the same state.
+
+        Returns
+        -------
+        Fleet
+            Of the same class. What one of the two learns does not change the other.
+
+        Raises
+        ------
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 2, backend="numpy")
+        >>> before = fleet.copy()
+        >>> fleet.partial_fit([[1.0]], [4.0], which=[1]).n_samples_seen_, before.n_samples_seen_
+        (array([0, 1]), array([0, 0]))
+        """
         state = self._usable()
         return type(self)(self.members, state.copy() if state else None)
 
@@ -170,15 +248,72 @@ class Fleet:
         return from_bytes, (self.to_bytes(),)
 
     def state(self) -> xarray.Dataset:
-        """A copy of the state with the dimension "member"; settings and versions in attrs."""
+        """Return a copy of the state.
+
+        Returns
+        -------
+        xarray.Dataset
+            The arrays of all members in host memory, with the dimension "member"; settings and versions in `attrs`.
+            `orfit_bench.restore` reads it.
+
+        Raises
+        ------
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 2, backend="numpy", step_size=0.5)
+        >>> fleet.partial_fit([[1.0], [1.0]], [4.0, 8.0], which=[0, 1]).state()["w"].dims
+        ('member', 'parameter', 'output')
+        """
         return serialization.to_dataset(self.members, self._usable())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to an .npz file without pickle; `orfit_bench.load` reads it."""
+        """Write the state to an .npz file without pickle; `orfit_bench.load` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            As in `Learner.save`.
+
+        Raises
+        ------
+        ValueError, RuntimeError, OSError
+            As in `Learner.save`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import orfit_bench as ob
+        >>> path = Path(tempfile.mkdtemp(), "fleet.npz")
+        >>> ob.fleet("lms", 2, backend="numpy").save(path)
+        >>> len(ob.load(path))
+        2
+        """
         serialization.save(self.members, self._usable(), path)
 
     def to_bytes(self) -> bytes:
-        """The state as bytes with a checksum, without pickle; `orfit_bench.from_bytes` reads them."""
+        """Return the state as bytes with a checksum, without pickle.
+
+        Returns
+        -------
+        bytes
+            What `orfit_bench.from_bytes` reads.
+
+        Raises
+        ------
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> len(ob.from_bytes(ob.fleet("lms", 2, backend="numpy").to_bytes()))
+        2
+        """
         return serialization.to_bytes(self.members, self._usable())
 
     # ------------------------------------------------------------------ learning

@@ -44,12 +44,55 @@ class SupervisedFleet(Fleet):
         DivergedError
             If a step of some members would not be finite. Those keep the state before it, all others have learned
             their rows; the error's `members` are their numbers.
+
+        Warns
+        -----
+        AccuracyWarning
+            Once per member, if half of the digits of its state are lost, for methods that measure it.
+        UserWarning
+            Once, if X has named columns and the first rows had none, or the reverse.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 3, backend="numpy", step_size=0.5)
+        >>> fleet.partial_fit([[1.0], [1.0], [1.0]], [4.0, 8.0, 4.0], which=[0, 2, 0]).n_samples_seen_
+        array([2, 0, 1])
         """
         self._learn_rows(X, y, which, predict=False)
         return self
 
     def prequential(self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None) -> Array:
-        """Learn as `partial_fit`, and return what was predicted for each row before its step, in the shape of y."""
+        """Learn rows as `partial_fit` does, and predict each of them just before its step.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows of each member.
+        y : array_like, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Targets, or labels (N, n) or (n,).
+        which : array_like of int, shape (n,), optional
+            The member of each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Predictions, in the shape of y. For labels scores, (N, n, classes) or (n, classes), with columns as in
+            `classes_` after the call.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As in `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 2, backend="numpy", step_size=0.5)
+        >>> fleet.prequential([[[1.0], [1.0]], [[1.0], [1.0]]], [[4.0, 4.0], [8.0, 8.0]])
+        array([[0., 2.],
+               [0., 4.]])
+        """
         return self._learn_rows(X, y, which, predict=True)
 
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
@@ -95,6 +138,22 @@ class RegressorFleet(SupervisedFleet):
         -------
         ndarray, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
             Predictions, in the shape that y had.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If no chunk was learned yet, or the rows do not fit.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 2, backend="numpy", step_size=0.5)
+        >>> fleet = fleet.partial_fit([[1.0], [1.0]], [4.0, 8.0], which=[0, 1])
+        >>> fleet.predict([[[1.0]], [[1.0]]])
+        array([[2.],
+               [4.]])
+        >>> fleet.predict([[1.0], [1.0], [3.0]], which=[1, 0, 0])
+        array([4., 2., 6.])
         """
         state = self._begun()
         rows = read_rows(X, which, len(self), state, self.dtype)
@@ -106,7 +165,15 @@ class RegressorFleet(SupervisedFleet):
 
 
 class ClassifierFleet(SupervisedFleet):
-    """A fleet of learners of labels. All share the labels of `classes_`; each predicts those that it has seen."""
+    """A fleet of learners of labels. All share the labels of `classes_`; each predicts those that it has seen.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> fleet = ob.fleet("class_rls", 2, backend="numpy")
+    >>> fleet.partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"], which=[0, 1]).classes_
+    array(['cat', 'dog'], dtype='<U3')
+    """
 
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
@@ -144,18 +211,66 @@ class ClassifierFleet(SupervisedFleet):
                 order[label[row]] = order.max() + 1
 
     def decision_function(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
-        """Scores (N, n, classes), or (n, classes) with which; zero for classes that a member has not seen."""
+        """Compute the scores of the classes; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that scores each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n, classes), or (n, classes) with which
+            Scores, with columns as in `classes_`; zero for classes that a member has not seen.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If no chunk was learned yet, or the rows do not fit.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("class_rls", 2, backend="numpy")
+        >>> fleet = fleet.partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"], which=[0, 1])
+        >>> fleet.decision_function([[1.0, 1.0], [1.0, 1.0]], which=[0, 1])
+        array([[0.5, 0. ],
+               [0. , 0.5]])
+        """
         state = self._begun()
         rows = read_rows(X, which, len(self), state, self.dtype)
         return rows.as_called(self._predict(state, rows))
 
     def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
-        """Labels (N, n), or (n,) with which: of the classes that the member has seen, that of the highest score.
+        """Predict labels; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that predicts each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n), or (n,) with which
+            For each row, of the classes that its member has seen, the class of the highest score. Of classes with equal
+            scores it is the one that this member saw first.
 
         Raises
         ------
-        ValueError
-            If one of the members has seen no class yet.
+        TypeError, ValueError
+            If no chunk was learned yet, the rows do not fit, or one of the members has seen no class yet.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("class_rls", 2, backend="numpy")
+        >>> fleet = fleet.partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"], which=[0, 1])
+        >>> fleet.predict([[1.0, 1.0], [1.0, 1.0]], which=[0, 1])
+        array(['cat', 'dog'], dtype='<U3')
         """
         state = self._begun()
         rows = read_rows(X, which, len(self), state, self.dtype)
@@ -171,10 +286,46 @@ class ClassifierFleet(SupervisedFleet):
 
 
 class SubspaceFleet(Fleet):
-    """A fleet of learners of subspaces."""
+    """A fleet of learners of subspaces.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> fleet = ob.fleet("oja", 2, backend="numpy", n_components=1, step_size=1e6)
+    >>> fleet = fleet.partial_fit([[[2.0, 0.0]], [[0.0, 3.0]]])
+    >>> abs(fleet[0].components_).round(3), abs(fleet[1].components_).round(3)
+    (array([[1., 0.]]), array([[0., 1.]]))
+    """
 
     def partial_fit(self, X: ArrayLike, y: object = None, *, which: ArrayLike | None = None) -> Self:
-        """Learn rows X (N, n, d), or X (n, d) with which (n,), those of each member in order; y is ignored."""
+        """Learn rows, those of each member in order.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows of each member. The first call fixes d, at least n_components, and the names of columns.
+        y : None
+            Ignored, as in scikit-learn.
+        which : array_like of int, shape (n,), optional
+            The member of each row; a member may have any number of rows, in any order among the others'.
+
+        Returns
+        -------
+        Fleet
+            The fleet itself.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As in `SupervisedFleet.partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("oja", 2, backend="numpy", n_components=1)
+        >>> fleet.partial_fit([[2.0, 0.0], [0.0, 3.0], [0.0, 1.0]], which=[0, 1, 1]).n_samples_seen_
+        array([1, 2])
+        """
         state = self._usable()
         rows = read_rows(X, which, len(self), state, self.dtype)
         d, k = rows.X.shape[1], self.members.shared.settings["n_components"]
@@ -184,7 +335,34 @@ class SubspaceFleet(Fleet):
         return self
 
     def transform(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
-        """The coordinates (N, n, k), or (n, k) with which, of rows in the basis of their member."""
+        """Compute the coordinates of rows in the basis `components_` of their member; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that transforms each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n, n_components), or (n, n_components) with which
+            Coordinates; the last columns are zero where `components_` of a member has fewer rows.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If no chunk was learned yet, or the rows do not fit.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("oja", 2, backend="numpy", n_components=1, step_size=1e6)
+        >>> fleet = fleet.partial_fit([[[2.0, 0.0]], [[0.0, 3.0]]])
+        >>> abs(fleet.transform([[3.0, 4.0], [3.0, 4.0]], which=[0, 1])).round(3)
+        array([[3.],
+               [4.]])
+        """
         state = self._begun()
         rows = read_rows(X, which, len(self), state, self.dtype)
         out = np.zeros((len(rows.X), self.members.shared.settings["n_components"]), self.dtype)

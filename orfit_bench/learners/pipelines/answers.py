@@ -22,12 +22,17 @@ class Answers(Attributes):
     """A pipeline that predicts; no call of this class changes it."""
 
     def weights(self) -> Array:
-        """The weights (d + 1, c) for rows as they come, in host memory; the last row is the intercept.
+        """Return the weights for rows before the transforms, of a learner that follows the moments of a standardizer.
+
+        Returns
+        -------
+        ndarray, shape (d + 1, c)
+            In host memory; the last row is the intercept.
 
         Raises
         ------
         TypeError
-            If the learner does not follow the moments, whose weights belong to no rows as they come.
+            If the learner does not follow the moments, so that no weights for rows before the transforms exist.
         ValueError
             Before the first row.
 
@@ -46,27 +51,184 @@ class Answers(Attributes):
         return weight_history.as_they_come(self.learner, self.position.current)
 
     def predict(self, X: ArrayLike, **given: object) -> Any:
-        """What the learner predicts for the rows; arguments and errors as those of its `predict`."""
+        """Predict targets or labels, as the learner does for the transformed rows; the pipeline is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms.
+        **given
+            Further arguments of the learner's `predict`, such as `return_std`.
+
+        Returns
+        -------
+        array of the backend, shape (n,) or (n, c)
+            What the learner's `predict` returns.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As the learner's `predict`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> p.partial_fit([[100.0], [200.0], [300.0]], [3.0, 5.0, 7.0]).predict([[400.0], [500.0]]).round(3)
+        array([ 9., 11.])
+        """
         return self.learner.predict(self._transformed(X), **given)
 
     def predict_one(self, x: ArrayLike) -> Any:
-        """What the learner predicts for one row x (d,)."""
+        """Predict the target or label of one row, as `predict` does; the pipeline is unchanged.
+
+        Parameters
+        ----------
+        x : array_like, mapping or Series, shape (d,)
+            The row before the transforms.
+
+        Returns
+        -------
+        number, label, or array of the backend, shape (c,)
+            The prediction.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As the learner's `predict`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> p = p.partial_fit([[100.0], [200.0], [300.0]], [3.0, 5.0, 7.0])
+        >>> round(float(p.predict_one([400.0])), 3)
+        9.0
+        """
         return self.learner.predict_one(self._transformed(self._one_row(x))[0])
 
     def predict_proba(self, X: ArrayLike) -> Any:
-        """The probabilities of the classes of rows."""
+        """Compute the probabilities of the classes; the pipeline is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms.
+
+        Returns
+        -------
+        ndarray, shape (n, classes)
+            What the learner's `predict_proba` returns.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As the learner's `predict_proba`.
+        AttributeError
+            If the learner has no `predict_proba`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("class_rls", backend="numpy", ridge=1e-6))
+        >>> p.partial_fit([[100.0], [300.0]], ["low", "high"]).predict_proba([[100.0], [200.0]]).round(3)
+        array([[1. , 0. ],
+               [0.5, 0.5]])
+        """
         return self.learner.predict_proba(self._transformed(X))
 
     def decision_function(self, X: ArrayLike) -> Any:
-        """The scores of the classes of rows."""
+        """Compute the scores of the classes; the pipeline is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms.
+
+        Returns
+        -------
+        array of the backend, shape (n, classes)
+            Scores, with columns as in `classes_`.
+
+        Raises
+        ------
+        ValueError
+            As the learner's `decision_function`.
+        AttributeError
+            If the learner has no `decision_function`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("class_rls", backend="numpy", ridge=1e-6))
+        >>> p.partial_fit([[100.0], [300.0]], ["low", "high"]).decision_function([[300.0], [200.0]]).round(3) + 0.0
+        array([[0. , 1. ],
+               [0.5, 0.5]])
+        """
         return self.learner.decision_function(self._transformed(X))
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike, **given: object) -> float:
-        """The logarithm of the density of y, as the learner's `log_likelihood`, given the rows learned so far."""
+        """Compute the logarithm of the density of y given X and the rows learned so far; the pipeline is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms.
+        y : array_like, shape (n,) or (n, c)
+            Targets.
+        **given
+            Further arguments of the learner's `log_likelihood`, such as `noise_variance`.
+
+        Returns
+        -------
+        float
+            What the learner's `log_likelihood` returns for the transformed rows.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As the learner's `log_likelihood`.
+        AttributeError
+            If the learner has no `log_likelihood`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> p = p.partial_fit([[100.0], [200.0], [300.0]], [3.0, 5.0, 7.0])
+        >>> p.log_likelihood([[400.0]], [9.0]) > p.log_likelihood([[400.0]], [0.0])
+        True
+        """
         return float(self.learner.log_likelihood(self._transformed(X), y, **given))
 
     def transform(self, X: ArrayLike) -> Any:
-        """The coordinates of rows along the components of a subspace."""
+        """Compute the coordinates of rows along the components of a subspace; the pipeline is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms.
+
+        Returns
+        -------
+        array of the backend, shape (n, k)
+            What the learner's `transform` returns for the transformed rows.
+
+        Raises
+        ------
+        ValueError
+            As the learner's `transform`.
+        AttributeError
+            If the learner has no `transform`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline(ob.Standardizer(scale=False), ob.create("incremental_pca", backend="numpy", n_components=1))
+        >>> p = p.partial_fit([[11.0, 5.0], [9.0, 5.0], [13.0, 5.0]])
+        >>> abs(p.transform([[15.0, 5.0]])).round(3)
+        array([[3.]])
+        """
         return self.learner.transform(self._transformed(X))
 
     def _transformed(self, X: Any) -> Array:

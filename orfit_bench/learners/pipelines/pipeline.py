@@ -23,30 +23,147 @@ Array = np.ndarray[Any, Any]
 
 
 class Pipeline(Saving):
-    """Transforms and a learner, with the learner's verbs. Made by `orfit_bench.pipeline`."""
+    """Transforms and a learner, with the learner's verbs. Made by `orfit_bench.pipeline`.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+    >>> p.partial_fit([[100.0], [200.0], [300.0]], [3.0, 5.0, 7.0]).predict([[400.0]]).round(3)
+    array([9.])
+    """
 
     # ------------------------------------------------------------------ learning
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None, **given: object) -> Self:
-        """Learn rows in order; arguments and errors as those of the learner's `partial_fit`."""
+        """Learn rows in order, as the learner's `partial_fit` does.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms. The first call fixes d and the names of columns.
+        y : array_like, shape (n,) or (n, c), optional
+            Targets or labels; none for a subspace.
+        **given
+            Further arguments of the learner's `partial_fit`, such as `sample_weight`, with one entry per row.
+
+        Returns
+        -------
+        Pipeline
+            The pipeline itself.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As the learner's `partial_fit`. The transforms then know the rows that the learner has learned, and no
+            others. TypeError also for `sample_weight`, if the learner does not follow the moments of a standardizer.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> X, y = [[100.0], [200.0], [300.0]], [3.0, 5.0, 0.0]
+        >>> p.partial_fit(X, y, sample_weight=[1.0, 1.0, 0.0]).predict([[300.0]]).round(3)
+        array([7.])
+        """
         self._learn("partial_fit", X, *(() if y is None else (y,)), **given)
         return self
 
     def prequential(self, X: ArrayLike, y: ArrayLike, **given: object) -> Any:
-        """Learn rows in order, and predict each of them just before its step."""
+        """Learn rows in order, and predict each of them just before its step.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms.
+        y : array_like, shape (n,) or (n, c)
+            Targets or labels.
+        **given
+            Further arguments of the learner's `prequential`, such as `sample_weight`, with one entry per row.
+
+        Returns
+        -------
+        array of the backend, shape (n,) or (n, c)
+            What the learner's `prequential` returns, computed from the rows before each row and the row's own features.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As in `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> p.prequential([[100.0], [200.0], [300.0], [400.0]], [3.0, 5.0, 7.0, 9.0]).round(3)
+        array([0., 3., 7., 9.])
+        """
         return self._learn("prequential", X, y, **given)
 
     def learn_one(self, x: ArrayLike, *y: ArrayLike, sample_weight: float | None = None) -> Self:
-        """Learn one row x (d,), with its target unless the learner has none."""
+        """Learn one row; the result is that of `partial_fit` with this row.
+
+        Parameters
+        ----------
+        x : array_like, mapping or Series, shape (d,)
+            The row before the transforms.
+        *y : number, label, or array_like of shape (c,)
+            Its target; none for a subspace.
+        sample_weight : float, optional
+            Its weight, as in `partial_fit`.
+
+        Returns
+        -------
+        Pipeline
+            The pipeline itself.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As in `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> p.learn_one([100.0], 3.0).learn_one([200.0], 5.0).predict([[300.0]]).round(3)
+        array([7.])
+        """
         given = {} if sample_weight is None else {"sample_weight": [sample_weight]}
         self._learn("partial_fit", self._one_row(x), *(_one_target(t) for t in y), **given)
         return self
 
     def weight_history(self, X: ArrayLike, y: ArrayLike, *, every: int = 1) -> xarray.DataArray:
-        """Learn rows in order, and return the weights after each `every` of them, for rows as they come.
+        """Learn rows in order, and return the weights after each `every` of them, for rows before the transforms.
 
-        As the learner's `weight_history`, with the weight of the intercept behind those of the columns. TypeError if
-        the learner does not follow the moments, whose weights belong to no rows as they come.
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows before the transforms.
+        y : array_like, shape (n,) or (n, c)
+            Targets.
+        every : int, default 1
+            As in the learner's `weight_history`.
+
+        Returns
+        -------
+        xarray.DataArray, shape (n // every, d + 1, c)
+            As from the learner's `weight_history`; the last parameter is the intercept.
+
+        Raises
+        ------
+        TypeError
+            If the learner does not follow the moments, so that no weights for rows before the transforms exist.
+        ValueError, DivergedError
+            As the learner's `weight_history`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> p.weight_history([[100.0], [200.0], [300.0], [400.0]], [3.0, 5.0, 7.0, 9.0], every=2).values.round(3)
+        array([[0.02, 1.  ],
+               [0.02, 1.  ]])
         """
         if not hasattr(self.learner, "weight_history"):
             raise TypeError(f"weight_history: learners of {self.learner.method.name} have none")
@@ -108,7 +225,25 @@ class Pipeline(Saving):
         return tuple(after), X
 
     def flush(self) -> Self:
-        """Learn the rows that wait for a full batch as one shorter step."""
+        """Learn the pending rows of the learner as one shorter step.
+
+        Returns
+        -------
+        Pipeline
+            The pipeline itself.
+
+        Raises
+        ------
+        DivergedError, UnavailableError
+            As `Learner.flush`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("standardize", ob.create("sgd", backend="numpy", batch_size=4))
+        >>> p.partial_fit([[1.0], [2.0], [3.0]], [3.0, 5.0, 7.0]).pending, p.flush().pending
+        (3, 0)
+        """
         self.learner.flush()
         return self
 
@@ -124,12 +259,21 @@ class Pipeline(Saving):
         -------
         Pipeline
             This pipeline. The moments are those of the rows of both. Both learners are expressed in the coordinates by
-            these moments, and merged as their method declares, exactly where it does; the prior stays this one's.
+            these moments, and merged as their method declares, exactly where it does; the prior stays that of this
+            pipeline.
 
         Raises
         ------
         ValueError
             If the pipelines differ, the method has no rule for merging, or the learners cannot follow the moments.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> a = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+        >>> b = a.copy().partial_fit([[300.0], [400.0]], [7.0, 9.0])
+        >>> a.partial_fit([[100.0], [200.0]], [3.0, 5.0]).merge(b).predict([[500.0]]).round(3)
+        array([11.])
         """
         check_alike(self, other)
         if not (self.n_samples_seen_ and other.n_samples_seen_):

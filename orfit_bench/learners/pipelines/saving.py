@@ -19,7 +19,26 @@ class Saving(Answers):
     """A pipeline that is copied and saved."""
 
     def copy(self) -> Self:
-        """An independent pipeline in the same state."""
+        """Return an independent pipeline in the same state.
+
+        Returns
+        -------
+        Pipeline
+            What one of the two learns does not change the other.
+
+        Raises
+        ------
+        RuntimeError
+            As `Learner.copy`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("intercept", ob.create("rls", backend="numpy")).partial_fit([[1.0]], [2.0])
+        >>> before = p.copy()
+        >>> p.partial_fit([[1.0]], [2.0]).n_samples_seen_, before.n_samples_seen_
+        (2, 1)
+        """
         return type(self)(self.transforms, self.learner.copy(), self.n_features, self.feature_names, self.position)
 
     def _header(self) -> dict[str, Any]:
@@ -28,16 +47,76 @@ class Saving(Answers):
         return header | ({} if self.position is None else {"position": self.position.to_dict()})
 
     def to_bytes(self) -> bytes:
-        """The state as bytes with a checksum, without pickle; `orfit_bench.from_bytes` reads them."""
+        """Return the state as bytes with a checksum, without pickle.
+
+        Returns
+        -------
+        bytes
+            What `orfit_bench.from_bytes` reads.
+
+        Raises
+        ------
+        RuntimeError
+            As `Learner.to_bytes`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("intercept", ob.create("rls", backend="numpy")).partial_fit([[1.0]], [2.0])
+        >>> ob.from_bytes(p.to_bytes()).n_samples_seen_
+        1
+        """
         return storage.encode(self._header(), self.learner.to_bytes())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what `to_bytes` returns to a file; `orfit_bench.load` reads it."""
+        """Write what `to_bytes` returns to a file; `orfit_bench.load` reads it. An old file is replaced atomically.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, by its full name: no ending is added.
+
+        Raises
+        ------
+        RuntimeError
+            As `Learner.to_bytes`.
+        OSError
+            If the file cannot be written; the old file is unchanged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import orfit_bench as ob
+        >>> path = Path(tempfile.mkdtemp(), "pipeline.bin")
+        >>> ob.pipeline("intercept", ob.create("rls", backend="numpy")).partial_fit([[1.0]], [2.0]).save(path)
+        >>> ob.load(path).n_samples_seen_
+        1
+        """
         data = self.to_bytes()
         replace(Path(path), lambda file: file.write(data))
 
     def state(self) -> xarray.Dataset:
-        """The learner's state, with that of the transforms in attrs["pipeline"]; `orfit_bench.restore` reads it."""
+        """Return a copy of the state.
+
+        Returns
+        -------
+        xarray.Dataset
+            The learner's `state()`, with the state of the transforms in attrs["pipeline"]. `orfit_bench.restore` reads
+            it.
+
+        Raises
+        ------
+        RuntimeError
+            As `Learner.state`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> p = ob.pipeline("intercept", ob.create("rls", backend="numpy")).partial_fit([[1.0]], [2.0])
+        >>> ob.restore(p.state()).n_samples_seen_
+        1
+        """
         state: xarray.Dataset = self.learner.state()
         return state.assign_attrs(pipeline=json.dumps(self._header()))
 

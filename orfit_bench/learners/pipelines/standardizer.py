@@ -38,10 +38,18 @@ class Standardizer:
     learners a row is standardized with the moments of all rows before it and of itself, so that no entry exceeds the
     root of the number of rows, not even in the second row.
 
+    A standardizer never changes: `learn` and `merge` return new ones.
+
     Parameters
     ----------
     scale : bool, default True
         Whether columns are divided by their standard deviations; a column that has been constant is not.
+    count : int or float, default 0
+        Number of rows learned, or the sum of their weights. A new standardizer has learned none.
+    mean : ndarray, shape (d,), optional
+        Means of the columns over these rows.
+    squares : ndarray, shape (d,), optional
+        Sums of the squared differences from the mean.
 
     Notes
     -----
@@ -77,15 +85,62 @@ class Standardizer:
         return _moments(self)[1] / (self.count or 1)
 
     def learn(self, X: Array) -> tuple[Standardizer, Array]:
-        """The transform after the rows X (n, d), and each row standardized by the moments up to itself."""
+        """Learn rows, and standardize each of them by the moments up to itself.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n, d)
+            Finite numbers.
+
+        Returns
+        -------
+        standardizer : Standardizer
+            The transform after these rows.
+        rows : ndarray, shape (n, d)
+            The standardized rows.
+
+        Raises
+        ------
+        ValueError
+            If a mean or a sum of squares overflows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import orfit_bench as ob
+        >>> after, rows = ob.Standardizer().learn(np.array([[1.0], [3.0], [5.0]]))
+        >>> after.mean_, rows.ravel().round(3)
+        (array([3.]), array([0.   , 1.   , 1.225]))
+        """
         moments = self.moments(X)
         return moments.after, (X - moments.means) / moments.spreads
 
     def moments(self, X: Array, weights: Array | None = None) -> RunningMoments:
-        """The moments after each of the rows X (n, d), which count by their weights (n,).
+        """Compute the moments after each of several rows; the standardizer is unchanged.
 
-        A negative weight takes a row back. ValueError where more is taken back than was learned, and where a sum of
-        squares overflows.
+        Parameters
+        ----------
+        X : ndarray, shape (n, d)
+            Finite numbers.
+        weights : ndarray, shape (n,), optional
+            Weights of the rows; a negative weight takes a row back. Default: 1.
+
+        Returns
+        -------
+        RunningMoments
+            Means and spreads (n, d) after each row, and the standardizer `after` all of them.
+
+        Raises
+        ------
+        ValueError
+            If more is taken back than was learned, or a sum of squares overflows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import orfit_bench as ob
+        >>> ob.Standardizer().moments(np.array([[1.0], [3.0], [5.0]])).means.ravel()
+        array([1., 2., 3.])
         """
         mean, squares = self._start(X)
         if not len(X):
@@ -116,12 +171,63 @@ class Standardizer:
         return np.asarray(counts[:, None])
 
     def transform(self, X: Array) -> Array:
-        """Each row of X as it would be learned next."""
+        """Standardize each row as if it were learned next; the standardizer is unchanged.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n, d)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray, shape (n, d)
+            The standardized rows. The moments of each contain the row itself, but no other row of X.
+
+        Raises
+        ------
+        ValueError
+            If a mean or a sum of squares overflows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import orfit_bench as ob
+        >>> after, _ = ob.Standardizer().learn(np.array([[1.0], [3.0]]))
+        >>> after.transform(np.array([[5.0], [2.0]])).ravel().round(3)
+        array([1.225, 0.   ])
+        """
         means, spreads = self.next_moments(X)
         return np.asarray((X - means) / spreads)
 
     def next_moments(self, X: Array) -> tuple[Array, Array]:
-        """The means (n, d) and what columns are divided by (n, d), for each row of X if it were the next one."""
+        """Compute by what each row would be standardized if it were learned next; the standardizer is unchanged.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n, d)
+            Finite numbers.
+
+        Returns
+        -------
+        means : ndarray, shape (n, d)
+            What is subtracted from each row.
+        spreads : ndarray, shape (n, d)
+            What the columns are divided by; 1 where a column has been constant.
+
+        Raises
+        ------
+        ValueError
+            If a mean or a sum of squares overflows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import orfit_bench as ob
+        >>> after, _ = ob.Standardizer().learn(np.array([[1.0], [3.0]]))
+        >>> means, spreads = after.next_moments(np.array([[5.0]]))
+        >>> means, spreads.round(3)
+        (array([[3.]]), array([[1.633]]))
+        """
         mean, squares = self._start(X)
         n = self.count + 1.0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -145,12 +251,59 @@ class Standardizer:
         return np.where(varies & self.scale, deviation, 1.0), varies
 
     def coordinates(self) -> Coordinates:
-        """The coordinates of rows that have the moments of all rows learned; AttributeError before the first chunk."""
+        """Return the coordinates of rows by the moments of all rows learned.
+
+        Returns
+        -------
+        Coordinates
+            With the center (d,) and the spread (d,) of the columns.
+
+        Raises
+        ------
+        AttributeError
+            Before the first chunk.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import orfit_bench as ob
+        >>> after, _ = ob.Standardizer().learn(np.array([[1.0], [3.0]]))
+        >>> after.coordinates().rows(np.array([[5.0]]))
+        array([[3.]])
+        """
         mean, squares = _moments(self)
         return Coordinates(mean, *self._spreads(mean, squares / (self.count or 1)))
 
     def merge(self, other: Standardizer) -> Standardizer:
-        """The moments of the rows of both."""
+        """Return the standardizer of the rows of both.
+
+        Parameters
+        ----------
+        other : Standardizer
+            One with the same `scale`.
+
+        Returns
+        -------
+        Standardizer
+            Its moments are those of the rows of both.
+
+        Raises
+        ------
+        ValueError
+            If only one of them scales, or the sums of squares of the rows of both overflow.
+
+        Notes
+        -----
+        Chan, Golub and LeVeque.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import orfit_bench as ob
+        >>> (a, _), (b, _) = (ob.Standardizer().learn(np.array(X)) for X in ([[1.0], [3.0]], [[5.0]]))
+        >>> a.merge(b).mean_, a.merge(b).var_.round(3)
+        (array([3.]), array([2.667]))
+        """
         if self.scale != other.scale:
             raise ValueError("merge: one standardizer scales, the other does not")
         if not (self.count and other.count):
@@ -164,7 +317,19 @@ class Standardizer:
         return Standardizer(self.scale, n, mean, sums)
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and lists, which JSON keeps to the last bit."""
+        """Return the standardizer as numbers and lists, which JSON keeps to the last bit.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.Standardizer().to_dict()
+        {'name': 'standardize', 'scale': True, 'count': 0, 'moments': [None, None]}
+        """
         moments = [None if a is None else a.real.tolist() for a in (self.mean, self.squares)]
         saved = {"name": "standardize", "scale": self.scale, "count": self.count, "moments": moments}
         if self.mean is not None and np.iscomplexobj(self.mean):
@@ -173,7 +338,29 @@ class Standardizer:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Standardizer:
-        """The transform that `to_dict` saved."""
+        """Make the standardizer that `to_dict` saved.
+
+        Parameters
+        ----------
+        saved : dict
+            What `to_dict` returned.
+
+        Returns
+        -------
+        Standardizer
+            With the same moments.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If an entry is missing or of another type.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.Standardizer.from_dict(ob.Standardizer(scale=False).to_dict()).scale
+        False
+        """
         mean, squares = (None if a is None else np.array(a, float) for a in saved["moments"])
         if mean is not None and "imaginary_mean" in saved:
             mean = mean + 1j * np.array(saved["imaginary_mean"], float)
