@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from queue import Queue
 from typing import Any, Protocol, Self
 
-from orfit_bench.bench import roofline
+from orfit_bench.bench import isolation, roofline
 from orfit_bench.bench.cell import Cell, make_record, run_cell
 from orfit_bench.bench.compilation import compile_ahead
-from orfit_bench.bench.isolation import CellProcesses, Limits, kernels_of
-from orfit_bench.jobs.processes import ONE_THREAD, DiedError, threads
-from orfit_bench.jobs.sessions import Answer
+from orfit_bench.bench.isolation import READERS, Kernel, Limits, call_of, kernels_of
+from orfit_bench.jobs.forking import CAN_FORK
+from orfit_bench.jobs.processes import ONE_THREAD, Call, DiedError, Process, default_memory_limit, threads
+from orfit_bench.jobs.sessions import Answer, ForkServer, Session
 
+MACHINE_SECONDS = 120.0
+"""Time limit for measuring the roofline of the machine."""
 LAST_LINES = 3
 """So many lines of what a cell printed are part of the reason why it failed."""
 
@@ -35,25 +40,33 @@ class Executor(Protocol):
 
 
 class SubprocessExecutor:
-    """Runs each cell in a fresh process; see `CellProcesses`.
+    """Runs each cell in a fresh process; where processes cannot be forked, all in one process.
+
+    The processes are forked from servers that have imported the kernels but run none of them.
 
     Parameters
     ----------
     jobs : int
-        Number of cells that run at the same time.
+        Number of cells that run at the same time; threads wait for them.
     timed : bool
         Whether to measure times.
     """
 
     def __init__(self, jobs: int = 1, timed: bool = True) -> None:
-        self._processes, self._timed = CellProcesses(jobs), timed
+        self._count, self._timed = jobs if CAN_FORK else 1, timed
+        self._kernels: list[Kernel] = []
 
     def __enter__(self) -> Self:
-        self._processes.__enter__()
+        self._free: Queue[Session | None] = Queue()  # None: to be started
+        for _ in range(self._count):
+            self._free.put(None)
+        with ExitStack() as stack:
+            self._process = None if CAN_FORK else stack.enter_context(Process())
+            self._resources = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._processes.__exit__()
+        self._resources.close()
 
     @property
     def threads(self) -> dict[str, str]:
@@ -63,7 +76,7 @@ class SubprocessExecutor:
     def prepare(self, cells: Collection[Cell]) -> dict[str, float]:
         """Compile kernels in several processes, and measure the machine if it is unknown."""
         compiled = compile_ahead(cells)
-        self._processes.expect(kernels_of(cells))
+        self._kernels = kernels_of(cells)  # servers import and load them only once
         if self._timed:
             with suppress(Exception):  # only the share of the limit would be missing
                 self.measure_machine()
@@ -71,10 +84,10 @@ class SubprocessExecutor:
 
     def run_all(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
         """Run cells, and yield the key and the record of each as it finishes."""
-        if self._processes.count == 1:
+        if self._count == 1:
             yield from ((key, self.run(cell, limits)) for key, cell in cells.items())
             return
-        pool = ThreadPoolExecutor(self._processes.count)  # each thread waits for a process
+        pool = ThreadPoolExecutor(self._count)  # each thread waits for a process
         try:
             keys = {pool.submit(self.run, cell, limits): key for key, cell in cells.items()}
             for future in as_completed(keys):
@@ -84,11 +97,52 @@ class SubprocessExecutor:
 
     def run(self, cell: Cell, limits: Limits) -> dict[str, Any]:
         """Run a cell and return its record; "timeout" and "crashed" are recorded too."""
-        return record_of(cell, self._processes.run(cell, limits, self._timed))
+        memory = default_memory_limit(self._count) if limits.memory is None else int(limits.memory)
+        return record_of(cell, self._call(call_of(cell, limits, self._timed), memory))
 
     def measure_machine(self, fresh: bool = False) -> Path:
         """Measure the roofline of the machine if it is unknown, and return the file in which it is stored."""
-        return self._processes.measure_machine(fresh)
+        value = self._call(Call(roofline.ensure_measured, (fresh,), MACHINE_SECONDS)).value
+        if isinstance(value, Exception):
+            raise value
+        file: Path = value
+        return file
+
+    def _call(self, call: Call, memory: int | None = None) -> Answer:
+        """Run a call, which may allocate so many bytes; threads may do so at the same time."""
+        if self._process:
+            try:
+                return Answer(self._process.call(call))
+            except (TimeoutError, DiedError) as error:
+                return Answer(error)
+        session = self._free.get()
+        try:
+            if session is None or not session.alive:
+                session = self._start_server()
+            return session.call(call, memory)
+        except DiedError as error:
+            session = None  # the next call starts another one
+            return Answer(error)
+        finally:
+            self._free.put(session)
+
+    def _start_server(self) -> Session:
+        """Start a server; kernels at whose import it dies, or that replace functions, are left to their own cells."""
+        kernels = self._kernels
+        while True:
+            try:
+                readers = [name for name in READERS if name in sys.modules]
+                session = self._resources.enter_context(ForkServer(isolation.prepare, (kernels, readers)))
+            except (DiedError, TimeoutError) as error:
+                if not kernels:
+                    raise RuntimeError(
+                        f"the worker process does not start: {error}; call run(isolate=False)"
+                    ) from error
+                kernels = []
+                continue
+            if not session.prepared:
+                return session
+            kernels = [kernel for kernel in kernels if kernel != session.prepared]
 
 
 def record_of(cell: Cell, answer: Answer) -> dict[str, Any]:

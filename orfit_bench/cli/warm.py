@@ -84,7 +84,9 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
 
 def learns_in(known: Registry, backend: str, method: str, dtype: str) -> bool:
     """Whether a kernel learns numbers of this dtype: not all learn complex ones."""
-    return not dtype.startswith("complex") or known.capabilities(backend, method).get("complex") == ""
+    from orfit_bench.learners.arguments import is_complex
+
+    return not is_complex(dtype) or known.capabilities(backend, method).get("complex") == ""
 
 
 def learn_first_rows(backend: str, method: str, dtype: str) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from orfit_bench.learners.arguments import is_complex
+
 if TYPE_CHECKING:
     from orfit_bench.conformance.context import CheckContext
 
@@ -93,7 +95,7 @@ class Check:
 
     def applies_to(self, dtype: str) -> bool:
         """Whether it checks learners of this dtype."""
-        return self.numbers in ("any", "complex" if dtype.startswith("complex") else "real")
+        return self.numbers in ("any", "complex" if is_complex(dtype) else "real")
 
 
 CHECKS: list[Check] = []

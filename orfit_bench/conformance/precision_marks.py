@@ -19,13 +19,13 @@ GROWTH = 2.0**3
 def needs_mark(context: CheckContext) -> str:
     """The state must have a mark of lost precision."""
     warning = context.method.state.warning
-    return "" if warning and warning[0] in context.method.state.names else "the state has no mark of lost precision"
+    return "" if warning and warning.field in context.method.state.names else "the state has no mark of lost precision"
 
 
 def mark_of(context: CheckContext, learner: Any) -> float | None:
     """The mark of a learner; None if its state has none."""
     warning, arrays = context.method.state.warning, host_arrays_of(learner)
-    return float(arrays[warning[0]]) if warning and warning[0] in arrays else None
+    return float(arrays[warning.field]) if warning and warning.field in arrays else None
 
 
 def with_growing_rows(context: CheckContext, chunk: Chunk, growth: float = GROWTH) -> Chunk:

@@ -40,7 +40,7 @@ def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], No
     """What is noted after rows besides their number, where there is anything: a state has moved, precision is lost."""
     warning, arrays = rule.method.state.warning, state.arrays
     moved = arrays.moved if rule.is_dynamic(state.sizes) else None
-    lost = getattr(arrays, warning[0], None) if warning else None
+    lost = getattr(arrays, warning.field, None) if warning else None
     if moved is None and lost is None:
         return None
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import sparse, weighting
 from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
@@ -327,14 +325,7 @@ class Classifier(Learner):
         self, X: ArrayLike, y: object, sample_weight: ArrayLike | None, predict: bool = False
     ) -> Array | None:
         """Learn labelled rows, and with `predict` return the scores of each before its step."""
-        rows = with_labels(self.rule, self._usable(), X, y)
-        if sample_weight is None:
-            learn = partial(sparse.learn, self.rule) if sparse.is_sparse(rows.X) else self.rule.learn
-            return self._update(rows, learn, rows.X, rows.Y, predict)
-        if sparse.is_sparse(rows.X):
-            raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
-        weights = weighting.validate(sample_weight, self.rule, len(rows.X), X)
-        return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
+        return self._learn_rows(with_labels(self.rule, self._usable(), X, y), X, sample_weight, predict)
 
     def _labels(self, scores: Array) -> np.ndarray[Any, Any]:
         """The classes of highest score."""

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from orfit_bench.learners.arguments import dtype_name, initial_weights_for, model_for, require_complex_form
+from orfit_bench.learners.arguments import dtype_name, initial_weights_for, is_complex, model_for, require_complex_form
 from orfit_bench.learners.automatic import AUTO, choose_backend
 from orfit_bench.learners.classifier import Classifier
 from orfit_bench.learners.filtering.filter import Filter
@@ -146,17 +146,16 @@ def create(
     values = check_settings(found.name, found.settings, settings)
     fitted = model_for(model, found)
     number = dtype_name(dtype)
-    is_complex = number.startswith("complex")
-    if is_complex:
+    if is_complex(number):
         require_complex_form(found, values, fitted)
     if backend == AUTO:
-        asked = {"float32": number == "float32", "complex": is_complex, "models": fitted is not LINEAR}
+        asked = {"float32": number == "float32", "complex": is_complex(number), "models": fitted is not LINEAR}
         backend = choose_backend(found, [name for name, needed in asked.items() if needed], values)
     chosen = registry().backends.find(backend)
     kernel = registry().kernel(backend, method)
     if number == "float32":
         require("float32", kernel, found, chosen)
-    if is_complex:
+    if is_complex(number):
         require("complex", kernel, found, chosen)
     if fitted is not LINEAR:
         require("models", kernel, found, chosen)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.learners import sparse, validation
+from orfit_bench.learners import sparse, validation, weighting
 from orfit_bench.learners.attributes import Attributes
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
@@ -265,6 +266,16 @@ class Learner(Attributes):
             rows = Rows(X, Y, state.sizes, state.classes, (), None, state.feature_names, state.target_names)
             self._update(rows, self.rule.flush)
         return self
+
+    def _learn_rows(self, rows: Rows, X: object, sample_weight: ArrayLike | None, predict: bool) -> Array | None:
+        """Learn rows with their targets, and with `predict` return what was predicted for each before its step."""
+        if sample_weight is None:
+            learn = partial(sparse.learn, self.rule) if sparse.is_sparse(rows.X) else self.rule.learn
+            return self._update(rows, learn, rows.X, rows.Y, predict)
+        if sparse.is_sparse(rows.X):
+            raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
+        weights = weighting.validate(sample_weight, self.rule, len(rows.X), X)
+        return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
 
     def _update(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
         """Return act(state, *arguments), with a state of the sizes of these rows; undo the change if it fails.

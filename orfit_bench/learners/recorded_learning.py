@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import sparse, weight_history, weighting
+from orfit_bench.learners import weight_history
 from orfit_bench.learners.numeric_predictions import NumericPredictions
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.spec.backend import Array
@@ -97,12 +96,6 @@ class RecordedLearning(NumericPredictions):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
     ) -> Array | None:
         """Learn rows, and with `predict` return what was predicted for each before its step."""
-        if sample_weight is None:
-            rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
-            learn = partial(sparse.learn, self.rule) if sparse.is_sparse(rows.X) else self.rule.learn
-            return self._update(rows, learn, rows.X, rows.Y, predict)
-        rows = with_numbers(self.rule, self._usable(), X, y)
-        if sparse.is_sparse(rows.X):
-            raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
-        weights = weighting.validate(sample_weight, self.rule, rows.X.shape[0], X)
-        return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
+        look = sample_weight is not None or not self.rule.kernel_checks_rows
+        rows = with_numbers(self.rule, self._usable(), X, y, look=look)
+        return self._learn_rows(rows, X, sample_weight, predict)

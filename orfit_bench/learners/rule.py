@@ -176,10 +176,10 @@ class Rule(Configuration):
         if state.notice:
             text, state.notice = state.notice, ""
             warn(f"{self.method.name}: {text}", AccuracyWarning)
-        warns = self.method.state.warning
-        if warns and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
+        warning = self.method.state.warning
+        if warning and not state.has_warned and bool(getattr(state.arrays, warning.field, False)):
             state.has_warned = True
-            warn(f"{self.method.name}: {warns[1]}", AccuracyWarning)
+            warn(f"{self.method.name}: {warning.text}", AccuracyWarning)
 
     # ------------------------------------------------------------------ one row per call
 

@@ -30,7 +30,7 @@ class SingleRow:
         self._validate, self._checks_x = rule.method.kernel.validate_rows, not rule.kernel_checks_rows
         self._gradients = self._layout.sizes["gradients"]
         self._is_dynamic = rule.is_dynamic(sizes)
-        warning = rule.method.state.warning[0] if rule.method.state.warning else ""
+        warning = rule.method.state.warning.field if rule.method.state.warning else ""
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p

@@ -164,8 +164,8 @@ class Method:
         sums = self.kernel.weighting.sums if self.kernel.weighting else ()
         yield from (f"rows are subtracted from {n!r}, but no field" for n in sums if n not in fields)
         gram = self.theory.inverse_gram
-        if gram and gram[0] not in fields:
-            yield f"{gram[0]!r} is an inverse Gram matrix, but no field"
+        if gram and gram.field not in fields:
+            yield f"{gram.field!r} is an inverse Gram matrix, but no field"
 
     def _weight_problems(self) -> Iterator[str]:
         """Weights that cannot be used as such."""

@@ -206,8 +206,8 @@ class StateSpec:
             raise ValueError(f"state: two fields are named {twice[0]!r}")
         if self.solution and self.weights in names:
             raise ValueError(f"state: {self.weights!r} is a field, but also the solution of equations: declare one")
-        if self.warning and self.warning[0] not in names:
-            raise ValueError(f"state: its warning reads a field {self.warning[0]!r}, which is not declared")
+        if self.warning and self.warning.field not in names:
+            raise ValueError(f"state: its warning reads a field {self.warning.field!r}, which is not declared")
 
     @property
     def names(self) -> set[str]:

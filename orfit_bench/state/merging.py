@@ -127,7 +127,7 @@ def placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
             raise ValueError(f"state: {f.name!r} has shape {fields[f.name].shape}, want {want}")
         if not np.isfinite(fields[f.name]).all():
             raise ValueError(f"state: {f.name!r} holds numbers that are not finite")
-    lost = bool(rule.method.state.warning and fields.get(rule.method.state.warning[0], False))
+    lost = bool(rule.method.state.warning and fields.get(rule.method.state.warning.field, False))
     return replace(like, arrays=layout.start(fields), pending=rule.no_rows(like.sizes), has_warned=lost)
 
 

@@ -63,7 +63,7 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
     solved = [rule.method.state.weights] if rule.method.state.solution else []  # states in memory hold them too
     refuse_unknown(given, [*(f.name for f in layout.fields), *solved])
-    name = rule.method.state.warning[0] if rule.method.state.warning else ""
+    name = rule.method.state.warning.field if rule.method.state.warning else ""
     roles = {f.name: f.role for f in layout.fields}
     if name in roles and "information_root" in roles.values():  # beside which earlier versions had no mark
         given = {name: np.zeros((), rule.dtype), **given}

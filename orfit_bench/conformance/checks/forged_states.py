@@ -52,7 +52,7 @@ def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[
     if header["n_outputs"] > 1:
         yield "y of one dimension with several outputs", _with_entry("y_is_vector", True)
     roles = {field.name: field.role for field in layout_of(learner).fields}
-    warning = context.method.state.warning and context.method.state.warning[0]
+    warning = context.method.state.warning and context.method.state.warning.field
     for field in roles:
         if field != warning or "information_root" not in roles.values():  # beside which earlier versions had none
             yield f"no {field}", _without_array(field)

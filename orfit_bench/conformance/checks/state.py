@@ -122,7 +122,7 @@ def state_matches_declaration(context: CheckContext) -> None:
         named = all(got in (want, f"{want}_2") for got, want in zip(a.dims, f.dims, strict=False))
         ensure(named and a.ndim == len(f.dims), f"{f.name} has the dimensions {a.dims}, want {f.dims}")
         ensure(np.isfinite(a.values).all(), f"{f.name} is not finite")
-        warning = context.method.state.warning and context.method.state.warning[0] == f.name
+        warning = context.method.state.warning and context.method.state.warning.field == f.name
         ensure(not warning or a.values in (0, 1), f"{f.name} is {a.values}, want 0 or 1")
 
 

@@ -171,5 +171,5 @@ class FilterRule(Rule):
             error = self.kernel.rts_smooth(F, *predicted, *corrected, Q, scale)
             lost = learned and smoother.is_inaccurate(known, smoother.variances(steps.corrected, xp), error, xp)
         if lost and self.method.state.warning:
-            getattr(state.arrays, self.method.state.warning[0])[...] = 1
+            getattr(state.arrays, self.method.state.warning.field)[...] = 1
         return steps.corrected

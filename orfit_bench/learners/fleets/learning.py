@@ -66,12 +66,12 @@ def warn_once(members: Members, state: FleetState) -> None:
     """Warn once for each member that precision is lost."""
     method = members.shared.method
     warning = method.state.warning
-    if warning is None or not hasattr(state.arrays, warning[0]):
+    if warning is None or not hasattr(state.arrays, warning.field):
         return
-    new = np.flatnonzero((getattr(state.arrays, warning[0]) != 0) & ~state.has_warned)
+    new = np.flatnonzero((getattr(state.arrays, warning.field) != 0) & ~state.has_warned)
     if len(new):
         state.has_warned[new] = True
-        text = f"{method.name}, {len(new)} members of the fleet ({_first_of(new.tolist())}): {warning[1]}"
+        text = f"{method.name}, {len(new)} members of the fleet ({_first_of(new.tolist())}): {warning.text}"
         warnings.warn(text, AccuracyWarning, stacklevel=5)
 
 
