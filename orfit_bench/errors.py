@@ -13,7 +13,7 @@ PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 class DivergedError(ArithmeticError):
-    """A step would not be finite, or its denominator has a sign impossible in exact arithmetic; it was not applied.
+    """A step was not applied: its result would not be finite, or its denominator has an impossible sign.
 
     Parameters
     ----------

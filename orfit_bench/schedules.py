@@ -230,7 +230,7 @@ def constant(value: float) -> Constant:
     Raises
     ------
     TypeError
-        If it is no number.
+        If it is not a number.
     ValueError
         If it is not finite.
 
@@ -262,7 +262,7 @@ def power(eta0: float, power: float) -> Power:
     Raises
     ------
     TypeError
-        If an argument is no number.
+        If an argument is not a number.
     ValueError
         If one is not finite, or power < 0.
 
@@ -296,7 +296,7 @@ def slide(B: float, G: float) -> Slide:
     Raises
     ------
     TypeError
-        If an argument is no number.
+        If an argument is not a number.
     ValueError
         If one is not finite, or not more than 0.
 

@@ -34,7 +34,7 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
     Raises
     ------
     TypeError
-        If u holds anything but numbers, or taps is no integer.
+        If u holds anything but numbers, or taps is not an integer.
     ValueError
         If u has no such shape, or taps is less than 1.
 

@@ -114,7 +114,7 @@ def run_command(
       orfit-bench run --stream regression --features 16 --features 64
       orfit-bench run --method lms --learners 4 --round 100
       orfit-bench run --data rides.parquet --target fare --time pickup --test 0.2
-      orfit-bench run --data rides.parquet --target fare --standardise --intercept
+      orfit-bench run --data rides.parquet --target fare --standardize --intercept
       orfit-bench run --suite mine.toml --output mine.nc
       orfit-bench run --seed 0 --seed 1 --seed 2 --report
       orfit-bench run --seed 0 --seed 1 --seed 2 --jobs 4

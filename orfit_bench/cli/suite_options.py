@@ -86,7 +86,9 @@ OPTIONS = (
         "--round", "rounds", type=int, metavar="R", help="Samples per learner between two averages. Default: one pass."
     ),
     click.option(
+        "--standardize",
         "--standardise",
+        "standardise",
         is_flag=True,
         default=None,
         help="Standardize rows by the running moments of their columns, in the same pass.",

@@ -25,7 +25,7 @@ def is_complex(dtype: str) -> bool:
 
 
 def as_model(model: object) -> Model:
-    """The model, by name where it is the linear one; TypeError if it is no model."""
+    """The model, by name where it is the linear one; TypeError if it is not a model."""
     model = LINEAR if isinstance(model, str) and model == LINEAR.name else model
     if not isinstance(model, Model):
         raise TypeError(

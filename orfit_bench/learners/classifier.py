@@ -226,7 +226,7 @@ class Classifier(Learner):
         array([[0.5, 0. ],
                [0. , 1. ]])
         """
-        X = self._question(X)
+        X = self._rows_to_predict(X)
         return self.rule.predict(self._begun(), X)
 
     def predict(self, X: ArrayLike, **unknown: object) -> np.ndarray[Any, Any]:
@@ -317,7 +317,7 @@ class Classifier(Learner):
         >>> learner.predict_one([0.1, 0.9])
         'dog'
         """
-        X = self._question_about_one(x)
+        X = self._row_to_predict(x)
         label: Label = self._labels(self.rule.predict(self._begun(), X)).tolist()[0]
         return label
 

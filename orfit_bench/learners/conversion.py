@@ -55,7 +55,7 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
 
 
 def _first_object(array: np.ndarray[Any, Any], name: str) -> str:
-    """Which entry is no number, and what to do about it."""
+    """Which entry is not a number, and what to do about it."""
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (bool, int, float, np.number, np.bool_)):
             where = f"{name}[{', '.join(map(str, place))}]" if place else name

@@ -29,7 +29,7 @@ def shapes(model: Model, d: int, c: int) -> Shapes:
 
 
 def inputs(model: Model, w: Array, x: Array, layers: int) -> Sequence[Array]:
-    """What each layer takes in for one row; ValueError where that is not one array a layer."""
+    """What each layer takes in for one row; ValueError where that is not one array per layer."""
     found: Sequence[Array] = model.layers(w, x)  # type: ignore[misc]  # create saw to it
     if not isinstance(found, (tuple, list)) or len(found) != layers:
         got = f"{len(found)} arrays" if isinstance(found, (tuple, list)) else type(found).__name__

@@ -319,13 +319,13 @@ class Learner(Attributes):
 
     # ------------------------------------------------------------------ checks of calls
 
-    def _question_about_one(self, x: ArrayLike) -> Array:
+    def _row_to_predict(self, x: ArrayLike) -> Array:
         """One row x (d,) to predict, as rows (1, d), validated, on the backend."""
         row = self._single_row
         X = row.as_rows(self._state, x) if row else None
-        return self._question(read_one_row(self._begun(), x, self.rule.namespace)) if X is None else X
+        return self._rows_to_predict(read_one_row(self._begun(), x, self.rule.namespace)) if X is None else X
 
-    def _question(self, X: ArrayLike | NamedValues) -> Array:
+    def _rows_to_predict(self, X: ArrayLike | NamedValues) -> Array:
         """Rows (n, d) to predict, validated, on the backend."""
         state = self._begun()
         values, names = read_features(state, X, "X")

@@ -31,7 +31,7 @@ def is_applied(applied: object, function: Callable[..., Any]) -> bool:
 
 
 def rows_learned(learned: object, learn: Callable[..., Any]) -> int:
-    """The number of rows that `learn` of a kernel returned; TypeError if it is no integer, or a boolean."""
+    """The number of rows that `learn` of a kernel returned; TypeError if it is not an integer, or a boolean."""
     is_boolean = isinstance(learned, (bool, np.bool_))
     if not is_boolean:
         with suppress(TypeError):

@@ -64,7 +64,7 @@ class NumericPredictions(Learner):
         >>> mean, std.round(3)
         (array([0., 5.]), array([1.   , 2.646]))
         """
-        X = self._question(X)
+        X = self._rows_to_predict(X)
         mean = self._shaped(self.rule.predict(self._begun(), X))
         if not return_std:
             return mean
@@ -100,7 +100,7 @@ class NumericPredictions(Learner):
         row = self._single_row
         if row and (prediction := row.predict_number(self._state, x)) is not None:
             return prediction
-        X = self._question_about_one(x)
+        X = self._row_to_predict(x)
         found = self._shaped(self.rule.predict(self._begun(), X))
         return found[0] if found.ndim == 1 else found[0, ...]  # as the array API standard wants it
 
@@ -133,7 +133,7 @@ class NumericPredictions(Learner):
         array([[0.5 , 0.5 ],
                [0.27, 0.73]])
         """
-        predictions = self.backend.asnumpy(self.rule.predict(self._begun(), self._question(X)))
+        predictions = self.backend.asnumpy(self.rule.predict(self._begun(), self._rows_to_predict(X)))
         return class_probabilities(self.rule, predictions)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike, *, noise_variance: float = 1.0) -> float:

@@ -66,7 +66,7 @@ class ParameterMaker:
         """Parameters of `steps` steps, the first of number t, each of batch_size rows and so many gradients."""
         last = self._last
         if last is not None and last.batch_size == batch_size and len(last.draws) == steps:
-            return tuple.__new__(self._type, (*last[:-3], t, batch_size, last.draws))  # a row a call: only t is new
+            return tuple.__new__(self._type, (*last[:-3], t, batch_size, last.draws))  # one row per call: only t is new
         times = np.arange(t, t + steps, dtype=np.int64)
         scheduled = {n: self._values[n](times).astype(self._dtype) for n in self._schedules}
         draws = np.empty((steps, self._draws * gradients))

@@ -96,6 +96,6 @@ class RecordedLearning(NumericPredictions):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
     ) -> Array | None:
         """Learn rows, and with `predict` return what was predicted for each before its step."""
-        look = sample_weight is not None or not self.rule.kernel_checks_rows
-        rows = with_numbers(self.rule, self._usable(), X, y, look=look)
+        finite = sample_weight is not None or not self.rule.kernel_checks_rows
+        rows = with_numbers(self.rule, self._usable(), X, y, finite=finite)
         return self._learn_rows(rows, X, sample_weight, predict)

@@ -73,7 +73,7 @@ class Subspace(Learner):
             weighting.require(self.method)
         if type(X) is np.ndarray and X.shape[:1] == (1,) and self._learn_at_once(X[0]):
             return self
-        rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
+        rows = without_targets(self.rule, self._usable(), X, finite=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
@@ -106,7 +106,7 @@ class Subspace(Learner):
             return self
         state = self._usable()
         X = read_one_row(state, x, self.rule.namespace)
-        rows = without_targets(self.rule, state, X, look=not self.rule.kernel_checks_rows)
+        rows = without_targets(self.rule, state, X, finite=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
@@ -217,7 +217,7 @@ class Subspace(Learner):
         array([[3.],
                [0.]])
         """
-        return self._question(X) @ _conjugate_transpose(self.components_, self.dtype)
+        return self._rows_to_predict(X) @ _conjugate_transpose(self.components_, self.dtype)
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """Compute the rows that have these coordinates; the learner is unchanged.

@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 
 
 def with_numbers(
-    rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X", look: bool = True
+    rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X", finite: bool = True
 ) -> Rows:
     """Numeric targets y (n,) or (n, c); for a filter NaN means missing."""
     sizes = state.sizes if state else None
@@ -56,7 +56,7 @@ def with_numbers(
     if sparse.is_sparse(X) and name == "X":
         rows = sparse.validate(X, name, rule, sizes and sizes.n_features)
     else:
-        rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace, names)
+        rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, finite, rule.namespace, names)
     outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
     n, xp = rows.shape[0], rule.namespace
     Y, y_is_1d = validation.targets(y, name, n, rule.dtype, outputs, vector, rule.allows_gaps, xp)
@@ -92,11 +92,11 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
     return Rows(rows, rule.place(Y), sizes, classes, arrivals, feature_names=names)
 
 
-def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", look: bool = True) -> Rows:
+def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", finite: bool = True) -> Rows:
     """Rows without targets."""
     X, names = read_features(state, X, name)
     d = state.sizes.n_features if state else None
-    rows = validation.matrix(X, name, rule.dtype, d, look, rule.namespace, names)
+    rows = validation.matrix(X, name, rule.dtype, d, finite, rule.namespace, names)
     k = rule.settings["n_components"]
     if k > rows.shape[1]:
         raise ValueError(f"{name}: got {rows.shape[1]} columns, want at least n_components={k}")

@@ -25,11 +25,11 @@ def matrix(
     name: str,
     dtype: np.dtype[Any],
     columns: int | None,
-    look: bool = True,
+    finite: bool = True,
     xp: ModuleType = np,
     names: Sequence[str] = (),
 ) -> Array:
-    """Value as a (n, columns) array, C order, and with `look` finite; the same object when it already is one.
+    """Value as a (n, columns) array in C order, its entries finite with `finite`; the same object if it is one already.
 
     Errors name the columns by `names`, where there are any.
     """
@@ -45,7 +45,7 @@ def matrix(
         raise ValueError(f"{name}: got {rows.shape[1]} columns, want {columns} as in the first call")
     if rows.shape[1] == 0:
         raise ValueError(f"{name}: got shape {rows.shape}, want at least one column")
-    if look:
+    if finite:
         check_finite(rows, name, names)
     return rows
 
@@ -106,7 +106,7 @@ def labels(value: object, of: str, rows: int, kind: type | None) -> list[Any]:
     array = as_array(value, "y", np)
     if array.ndim != 1:
         wrong = TypeError if array.shape == () and array.dtype.kind == "O" else ValueError  # None, a set, a generator
-        raise wrong(f"y: got {type(value).__name__} of shape {array.shape}, want (n,), one label a row")
+        raise wrong(f"y: got {type(value).__name__} of shape {array.shape}, want (n,), one label per row")
     if len(array) != rows:
         raise ValueError(f"y: got {len(array)} rows, want {rows}, one for each row of {of}")
     given = _plain(value if isinstance(value, (list, tuple)) else array)  # an array would make one kind of several
@@ -115,7 +115,7 @@ def labels(value: object, of: str, rows: int, kind: type | None) -> list[Any]:
         names = ", ".join(sorted(k.__name__ for k in kinds))
         wanted = f"{kind.__name__} as in the first call" if kind else "integers, booleans or strings"
         remedy = ": numbers that are classes become labels by y.astype(int)" if "float" in names else ""
-        raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind a learner{remedy}")
+        raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind per learner{remedy}")
     return given
 
 

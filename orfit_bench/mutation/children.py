@@ -83,8 +83,8 @@ def measure(question: Question) -> list[Timed]:
 def judge(mutant: Mutant, checks: Sequence[Timed]) -> Child:
     """Start a child that runs the checks on a mutant until one fails.
 
-    Raises RuntimeError if this process has imported the module of a kernel, or a plugin that uses a module of the
-    host, which children could then not replace.
+    Raises RuntimeError if this process has imported the module of a kernel, or a plugin that uses learner code,
+    which children could then not replace.
     """
     ensure_replaceable(mutant.module)
 

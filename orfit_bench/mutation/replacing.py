@@ -10,15 +10,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from orfit_bench.mutation.host import is_of_host
+from orfit_bench.mutation.learner_code import is_learner_code
 from orfit_bench.plugins.discovery import GROUP
 
-HOST = "orfit_bench"
+PACKAGE = "orfit_bench"
 
 
 def ensure_replaceable(module: str) -> None:
     """Raise RuntimeError if this process has imported a module, or what uses it, so that forks could not replace it."""
-    loaded = _plugins() if is_of_host(module) else [module] if module in sys.modules else []
+    loaded = _plugins() if is_learner_code(module) else [module] if module in sys.modules else []
     if loaded:
         raise RuntimeError(
             f"{loaded[0]} was imported in this process before: judge mutants in a new process, before anything that "
@@ -27,15 +27,15 @@ def ensure_replaceable(module: str) -> None:
 
 
 def _plugins() -> list[str]:
-    """The imported modules of installed plugins, which keep the host with which they were imported."""
+    """The imported modules of installed plugins, which keep the learner code with which they were imported."""
     modules = {point.module for point in entry_points(group=GROUP)}
-    return sorted(m for m in modules if m in sys.modules and m.partition(".")[0] != HOST)
+    return sorted(m for m in modules if m in sys.modules and m.partition(".")[0] != PACKAGE)
 
 
 def replace(module: str, code: str, folder: Path) -> None:
-    """From now on importing the module runs this code instead of its file. A host that has it is imported anew."""
-    if is_of_host(module):
-        for name in [name for name in sys.modules if name.partition(".")[0] == HOST]:
+    """From now on importing the module runs this code instead of its file; learner code is imported anew for it."""
+    if is_learner_code(module):
+        for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
             del sys.modules[name]
     path = folder / f"{module.rpartition('.')[2]}.py"
     path.write_text(code, encoding="utf-8")

@@ -16,7 +16,7 @@ from orfit_bench.jobs.journal import Journal
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.mutation import children
 from orfit_bench.mutation.children import Question, Timed
-from orfit_bench.mutation.host import is_of_host
+from orfit_bench.mutation.learner_code import is_learner_code
 from orfit_bench.mutation.mutants import Mutant, make_mutants
 from orfit_bench.mutation.processes import Child
 from orfit_bench.mutation.sources import Source
@@ -198,7 +198,7 @@ class _Pool:
 def make_mutant_key(mutant: Mutant, source: Source, question: Question) -> str:
     """A key of the changed code and of what judges it: for learner code also the kernels, which can be any."""
     code = hashlib.sha256(mutant.code.encode()).hexdigest()
-    judges = [sorted(source.pairs)] if is_of_host(mutant.module) else []
+    judges = [sorted(source.pairs)] if is_learner_code(mutant.module) else []
     return make_key([mutant.module, code, sorted(question.dtypes), question.seed, *judges])
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from orfit_bench.mutation.host import PACKAGES, is_of_host, modules_of
+from orfit_bench.mutation.learner_code import PACKAGES, is_learner_code, modules_of
 from orfit_bench.plugins.registry import registry
 
 Pair = tuple[str, str]
@@ -54,9 +54,9 @@ def find_sources(pairs: Collection[Pair], names: Collection[str] = ()) -> list[S
     ValueError
         If no kernel uses a module that was named, or a kernel has no source file.
     """
-    shared = [module for name in names if is_of_host(name) for module in modules_of(name)]
+    shared = [module for name in names if is_learner_code(name) for module in modules_of(name)]
     of_learners = [Source(m, str(_path(m)), _lines(m, None), sorted(pairs)) for m in dict.fromkeys(shared)]
-    names = [name for name in names if not is_of_host(name)]
+    names = [name for name in names if not is_learner_code(name)]
     if shared and not names:
         return of_learners
     return of_learners + _sources_of_kernels(pairs, names)
@@ -100,7 +100,7 @@ def _reachable(module: str) -> Iterator[str]:
 
 
 def _is_kernel_code(module: str) -> bool:
-    """Whether a module is one that kernels share or one of a plugin, not of the host or of another library."""
+    """Whether a module is one that kernels share or one of a plugin, not learner code or another library."""
     if module not in sys.modules or not str(getattr(sys.modules[module], "__file__", "")).endswith(".py"):
         return False
     suppliers = {

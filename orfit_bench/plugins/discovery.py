@@ -26,7 +26,7 @@ PluginState = Literal["ok", "broken", "blocked"]
 IN_PROCESS = "this process"
 """The distribution of plugins that were registered in this process."""
 OWN = "orfit-bench"
-"""The distribution of the host."""
+"""The distribution of this package."""
 GROUP = "orfit_bench"
 ONLY = "ORFIT_BENCH_PLUGINS"
 """Environment variable: names of the plugins to load, separated by commas. The package's own is always loaded."""
@@ -60,7 +60,7 @@ class Plugin:
 
     @property
     def own(self) -> bool:
-        """Whether the host itself provides it."""
+        """Whether this package itself provides it."""
         return self.distribution == OWN
 
     @property

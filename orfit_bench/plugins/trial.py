@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 """Time limit for importing a plugin that has not been tried."""
 IN_TRIAL = "ORFIT_BENCH_IN_TRIAL"
-"""Environment variable, set where plugins are tried. What they do there finds no other plugins than the host's own."""
+"""Environment variable, set where plugins are tried. No other plugins are found there than this package's own."""
 KEPT = 200
 """So many plugins are remembered, those of several projects on one machine."""
 LAST = 200
@@ -92,7 +92,7 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
     done = progress.split()
     if done[-1:] == ["end"]:
         return len(points), ""
-    if not done:  # the host itself cannot be imported there
+    if not done:  # this package cannot be imported there
         return len(points), ""
     if not end:
         return int(done[-1]), _too_slow()

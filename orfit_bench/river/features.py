@@ -97,7 +97,7 @@ def _no_values(x: Mapping[Any, Any]) -> tuple[Any, ...]:
 
 
 def check_finite(x: Mapping[Any, Any]) -> None:
-    """Name the feature of a row that is no finite number. TypeError if it is no number, ValueError if not finite."""
+    """Name the feature of a row that is not a finite number: TypeError if not a number, ValueError if not finite."""
     for name, value in x.items():
         if not isinstance(value, (int, float, np.number, np.bool_)) or isinstance(value, np.complexfloating):
             kind = type(value).__name__
@@ -118,7 +118,7 @@ def named_columns(X: Any) -> Iterator[None]:
 
 
 def check_finite_columns(X: Any) -> None:
-    """Name the first entry of a DataFrame that is no finite number, by its column and its label in the index."""
+    """Name the first entry of a DataFrame that is not a finite number, by its column and its label in the index."""
     for name in X.columns:
         bad = np.flatnonzero(~np.isfinite(_numbers(X, name)))
         if len(bad):

@@ -26,7 +26,7 @@ class Backend:
     name: str
     summary: str
     namespace: Callable[[], Any]
-    """The array module: functions of the Python array API standard (2024.12), of which the host calls those listed in
+    """The array module: functions of the Python array API standard (2024.12), of which learners call those listed in
     docs/conformance.md. Its arrays can be written to."""
     asarray: Callable[[NDArray[Any]], Array] = np.array
     """Copy a host array to the backend, in C order."""

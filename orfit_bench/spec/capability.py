@@ -45,10 +45,10 @@ def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
 
 
 def lacking(kernel: object, method: Method) -> dict[Capability, str]:
-    """What the kernel says that it lacks of this, with its reasons: all of it where there is none.
+    """The capabilities that the kernel declares to lack, each with its reason; all of them if the kernel is absent.
 
-    A kernel module says so by LACKS = {"models": "why", "forgetting_factor=0": "why", ...}. TypeError or ValueError
-    where that says nothing known; `lacking_settings` returns the settings.
+    A kernel module declares LACKS = {"models": "why", "forgetting_factor=0": "why", ...}; the settings among them are
+    returned by `lacking_settings`. TypeError or ValueError where it names something unknown.
     """
     if isinstance(kernel, Absent):
         return dict.fromkeys(allowed(method), kernel.reason)

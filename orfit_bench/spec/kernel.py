@@ -14,7 +14,7 @@ class State(Protocol):
     """The arrays of a learner, one attribute a field of the method; kernels write into them in place.
 
     `s.w` is the field w. A method whose fields grow has `s.count` (1,) int64, the used length of the growing dimension;
-    a layered method has one array a layer, `s.basis_1`, `s.basis_2`, ... `count` and fields without dimensions are
+    a layered method has one array per layer, `s.basis_1`, `s.basis_2`, ... `count` and fields without dimensions are
     NumPy arrays in host memory on every backend, all others arrays of the backend in C order and of one dtype.
     """
 
@@ -24,9 +24,9 @@ class State(Protocol):
 class Params(Protocol):
     """The parameters of consecutive steps; every setting is an attribute of its name.
 
-    A schedule is an array with one value a step. None is infinity for a number and the largest integer for an integer.
-    Methods that need them also find `targets` (q, r), and layered ones `shapes`, the (inputs, outputs) of each layer,
-    and `inputs`, what each layer takes in (rows, inputs).
+    A schedule is an array with one value per step. None is infinity for a number and the largest integer for an
+    integer. Methods that need them also find `targets` (q, r), and layered ones `shapes`, the (inputs, outputs) of each
+    layer, and `inputs`, what each layer takes in (rows, inputs).
     """
 
     @property
@@ -174,7 +174,8 @@ class Kernel(Protocol):
     def record_rows(self, s: State, X: Array, Y: Array, p: Params, records: tuple[Array, ...]) -> int:
         """Optional, for filters: learn rows and record mean and covariance of each before and after its correction.
 
-        records are (n, d, r), (n, d, d), (n, d, r), (n, d, d). Returns the number of rows; the host does the others.
+        records are (n, d, r), (n, d, d), (n, d, r), (n, d, d). Returns the number of rows that it recorded; the learner
+        computes the others.
         """
 
     def update(self, s: State, J: Array, E: Array, p: Params) -> bool:

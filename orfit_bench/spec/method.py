@@ -163,9 +163,9 @@ class Method:
         yield from (f"{n!r} is averaged, but no field" for n in sorted(self.combine.names - fields))
         sums = self.kernel.weighting.sums if self.kernel.weighting else ()
         yield from (f"rows are subtracted from {n!r}, but no field" for n in sums if n not in fields)
-        gram = self.theory.inverse_gram
-        if gram and gram.field not in fields:
-            yield f"{gram.field!r} is an inverse Gram matrix, but no field"
+        name, _ = self.theory.inverse_gram or ("", None)
+        if name and name not in fields:
+            yield f"{name!r} is an inverse Gram matrix, but no field"
 
     def _weight_problems(self) -> Iterator[str]:
         """Weights that cannot be used as such."""

@@ -1,7 +1,7 @@
 """A model: what a regression method fits.
 
-A method never sees a model and a model never sees a method: the host asks the model for its prediction and
-Jacobian and hands the kernel one linearised block.
+A method never sees a model and a model never sees a method: the learner asks the model for its prediction and
+Jacobian, and passes one linearized block to the kernel.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Model:
     parameters : int or callable
         The number p, or a function (d, c) -> p.
     start : callable, optional
-        start(draw, d, c) -> first weights (p,), from draw(k), k standard normal numbers of the host. Without it the
+        start(draw, d, c) -> first weights (p,), from draw(k), k standard normal numbers. Without it the
         weights must be given as `initial_weights`.
     shapes : callable, optional
         Layered models: shapes(d, c) -> the (inputs, outputs) of the matrix of each layer; their rows fill w in turn.

@@ -13,7 +13,7 @@ Settings = Mapping[str, Any]
 Sizes = Mapping[str, int]
 """Lengths by dimension name: "feature" d, "parameter" p, "output" r, "class" c, "gradients" q of one row."""
 Draw = Callable[[Any], Array]
-"""draw(shape): standard normal numbers of the host."""
+"""draw(shape): standard normal numbers, in host memory."""
 Compared = Literal["entries", "span", "nothing"]
 Role = Literal[
     "",

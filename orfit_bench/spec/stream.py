@@ -211,7 +211,7 @@ class Stream:
         Raises
         ------
         TypeError
-            If it is no table.
+            If it is not a table.
         ValueError, UnavailableError
             As in `from_file`.
         """

@@ -1,4 +1,4 @@
-"""The header of a saved state: everything that is no array, as JSON values."""
+"""The header of a saved state: everything that is not an array, as JSON values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plain(value: object) -> Any:
 
 
 def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
-    """Everything of the state that is no array; the state is None before the first chunk."""
+    """Everything of the state that is not an array; the state is None before the first chunk."""
     device = rule.backend.described
     return {
         **({"device": device} if device else {}),

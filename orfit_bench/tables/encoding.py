@@ -102,7 +102,7 @@ class Encoding:
 
 
 def _first_text(source: Source, name: str) -> str:
-    """The first value of a column of texts that is no number, and its row; empty if all are numbers."""
+    """The first value of a column of texts that is not a number, and its row; empty if all are numbers."""
     row = 0
     for batch in source.read([name], 0):
         for value in batch[name].tolist() if hasattr(batch[name], "tolist") else batch[name].to_pylist():

@@ -62,12 +62,12 @@ fault(
     kernel=reference_with("lms"),
     host=(Regressor, "prequential", _prequential_in_other_words),
 )
-question = Learner._question
+rows_to_predict = Learner._rows_to_predict
 
 
-def _question_in_other_words(self: Any, X: Any) -> Any:
+def _rows_in_other_words(self: Any, X: Any) -> Any:
     try:
-        return question(self, X)
+        return rows_to_predict(self, X)
     except (TypeError, ValueError) as error:
         raise RuntimeError("X cannot be predicted") from error
 
@@ -80,7 +80,7 @@ fault(
     "learn_one_equals_partial_fit",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
-    host=(Learner, "_question", _question_in_other_words),
+    host=(Learner, "_rows_to_predict", _rows_in_other_words),
 )
 
 

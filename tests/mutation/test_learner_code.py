@@ -9,7 +9,7 @@ import pytest
 from helpers.distributions import python
 
 from orfit_bench.mutation.children import Question
-from orfit_bench.mutation.host import is_of_host, modules_of
+from orfit_bench.mutation.learner_code import is_learner_code, modules_of
 from orfit_bench.mutation.mutants import Mutant
 from orfit_bench.mutation.run import make_mutant_key
 from orfit_bench.mutation.sources import Source, find_sources
@@ -56,7 +56,9 @@ def test_other_modules_are_refused(name: str, message: str) -> None:
 
 
 def test_what_judges_and_what_starts_processes_is_no_learner_code() -> None:
-    assert not any(map(is_of_host, ["orfit_bench", "orfit_bench.conformance", "orfit_bench.spec", "orfit_bench.jobs"]))
+    assert not any(
+        map(is_learner_code, ["orfit_bench", "orfit_bench.conformance", "orfit_bench.spec", "orfit_bench.jobs"])
+    )
 
 
 def test_verdicts_on_learner_code_are_kept_with_the_kernels() -> None:

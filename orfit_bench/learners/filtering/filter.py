@@ -271,7 +271,7 @@ class Filter(Regressor):
         (array([1.]), array([1.581]))
         """
         refuse_arguments(self.method, "predict", unknown, ("X", *GivenWithRows._fields, "return_std"))
-        X, state = self._question(X), self._begun()
+        X, state = self._rows_to_predict(X), self._begun()
         given = GivenWithRows(transition, process_noise, observation_noise, control)
         given = read_inputs(self.rule, state.sizes, state.feature_names, state.target_names, given, block=True)
         inputs = self.rule.step_inputs(state.sizes, given, 1, block=True)

@@ -29,8 +29,8 @@ def read_rows(
     sample_weight: ArrayLike | None,
 ) -> Rows:
     """Rows, or with `block` one step, with what was given with them and their weights."""
-    look = block or not rule.kernel_checks_rows or not given.is_empty or sample_weight is not None
-    rows = with_numbers(rule, state, X, y, "A" if block else "X", look)
+    finite = block or not rule.kernel_checks_rows or not given.is_empty or sample_weight is not None
+    rows = with_numbers(rule, state, X, y, "A" if block else "X", finite)
     for name, value in given._asdict().items() if not block else ():
         check_rows_agree(X, value, name)
     given = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, given, block)

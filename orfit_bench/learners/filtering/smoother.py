@@ -83,7 +83,7 @@ def scale_of_roots(corrected: Array, scales: list[Array], xp: ModuleType) -> Arr
 def is_inaccurate(before: Array, after: Array, error: float | None, xp: ModuleType) -> bool:
     """Whether the kernel estimates an error of more than eps^(1/3), or smoothing made a variance negative or larger.
 
-    By more than half of the digits of its step's largest.
+    The tolerance of variances is sqrt(eps) times the largest variance of the step.
     """
     eps = float(xp.finfo(before.dtype).eps)
     slack = math.sqrt(eps) * xp.max(before, axis=1)[:, None]

@@ -141,7 +141,7 @@ class Fleet:
         Raises
         ------
         TypeError
-            If a number is no integer.
+            If a number is not an integer.
         IndexError
             If there is no such member.
         ValueError

@@ -77,7 +77,7 @@ class Members:
         TypeError where the members are no filters.
         """
         if not isinstance(self.shared, FilterRule):
-            raise TypeError(f"{self.shared.method.name} is no filter")
+            raise TypeError(f"{self.shared.method.name} is not a filter")
         if sizes not in self._dynamics:
             rules: list[Any] = [self.rule(i) for i in range(self.size if self.varying else 1)]
             self._dynamics[sizes] = stack_parameters([rule.constant_parameters(sizes) for rule in rules])

@@ -24,7 +24,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 def header(members: Members, state: FleetState | None) -> dict[str, Any]:
-    """All that is no array."""
+    """All that is not an array."""
     head = headers.header(members.shared, None)
     head |= {KEY: members.size, "settings": headers.config(members.shared.settings)}
     head["varying"] = {name: [headers.plain(v) for v in values] for name, values in members.varying.items()}

@@ -29,7 +29,7 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     Raises
     ------
     TypeError
-        If the last step is no learner, or another is no transform.
+        If the last step is not a learner, or another is no transform.
     ValueError
         If a name is unknown, the learner has seen rows, or a standardizer follows an intercept.
 

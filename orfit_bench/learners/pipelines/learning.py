@@ -38,7 +38,7 @@ def learn(
     targets: Sequence[Any],
     given: Mapping[str, Any],
 ) -> Learned:
-    """Learn rows X (n, d) by a verb of the learner, with arguments that have one entry a row.
+    """Learn rows X (n, d) by a verb of the learner, with arguments that have one entry per row.
 
     If it fails, the learner is as before, but for an error in `Learned`.
     """

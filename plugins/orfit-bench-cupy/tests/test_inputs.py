@@ -136,4 +136,4 @@ def test_a_bad_entry_is_seen(bad):
     there = on_device(np.where(np.arange(20).reshape(4, 5) == 7, bad, 1e308))
     with pytest.raises(ValueError, match=r"X\[1, 2\] is "):
         check_finite(there, "X")
-    check_finite(on_device([[1e308, -1e308]]), "X")  # whose difference is no number, but they are
+    check_finite(on_device([[1e308, -1e308]]), "X")  # whose difference is not a number, but they are

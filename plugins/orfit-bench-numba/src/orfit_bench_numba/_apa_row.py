@@ -19,7 +19,7 @@ from orfit_bench_numba._sliding_apa import apply_inverse, judge_window, refine
 from orfit_bench_numba._window_products import LANES, drop_first, form_products, multiply_rows
 
 VECTORS = 8
-"""Vectors of one number a row in the memory of a bound row."""
+"""Vectors of one number per row in the memory of a bound row."""
 
 
 def make_workspace(b: int, d: int, dtype: Any) -> Array:

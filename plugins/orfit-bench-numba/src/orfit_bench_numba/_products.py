@@ -47,16 +47,6 @@ def row_times(A: Array, i: int, x: Array) -> Any:
     return total
 
 
-@inline_reordered
-def two_products(a: Array, x: Array, w: Array) -> Any:
-    """a'x and a'w."""
-    ax, aw = a.dtype.type(0), a.dtype.type(0)
-    for i in range(len(a)):
-        ax += a[i] * x[i]
-        aw += a[i] * w[i]
-    return ax, aw
-
-
 @inline
 def subtract_rows(r: Array, x: Array, B: Array) -> None:
     """r <- r - B'x, four rows of B at a time."""

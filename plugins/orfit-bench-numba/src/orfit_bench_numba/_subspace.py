@@ -19,7 +19,7 @@ from orfit_bench_numba._threads import limit_blas_threads
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; returns False if it was not applied."""
 Rows = Callable[[Any, Array, Any, int], int]
-"""rows(s, X, p, i): learn X from row i on, one row a step; returns how many, up to one that needs the rule."""
+"""rows(s, X, p, i): learn X from row i on, one row per step; returns how many, up to one that needs the rule."""
 Row = Callable[[Array], bool]
 """row(y): learn one row in place; returns False, and changes nothing, where `rows` has to learn it."""
 Bind = Callable[[Any, Any], Row]

@@ -13,7 +13,7 @@ from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy
 
 LANES = 4
-"""Rows that are multiplied at a time; vectors of one number a row have room for as many more."""
+"""Rows that are multiplied at a time; vectors of one number per row have room for as many more."""
 
 
 @inline

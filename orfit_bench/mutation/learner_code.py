@@ -1,4 +1,4 @@
-"""The learner code of the host, of which mutants can be made as of kernels: what every method uses."""
+"""Learner code, which every method uses, and of which mutants can be made as of kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Left out: the declarations and the kit, which judge, and what starts processes o
 """
 
 
-def is_of_host(name: str) -> bool:
+def is_learner_code(name: str) -> bool:
     """Whether a name is that of learner code: a module, or a package with several."""
     return any(name == package or name.startswith(f"{package}.") for package in PACKAGES)
 
