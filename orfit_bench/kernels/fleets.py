@@ -90,6 +90,8 @@ def make_batched_rounds(step: StepOnTargets) -> FleetLearn:
         for j, row in rounds(p.starts):
             if not running.all():
                 j, row = j[running[j]], row[running[j]]
+            if not len(j):  # only members that were refused have more rows
+                break
             i = p.members[j]
             everyone = len(i) == p.size
             part = s if everyone else type(s)(*(a[i] for a in s))

@@ -34,6 +34,7 @@ class Attributes:
         if state is not None:
             state.bound = None  # it may be bound to the settings of another learner
         self._state = state
+        self._single_row = self._find_single_row()
 
     @property
     def pending(self) -> int:

@@ -215,7 +215,7 @@ class Learner(Attributes):
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
-        self._state = merged(self.rule, self._usable(), other.rule, other.live_state)
+        self.live_state = merged(self.rule, self._usable(), other.rule, other.live_state)
         if self._state:
             self.rule.warn_of_lost_precision(self._state)
         return self
@@ -297,13 +297,13 @@ class Learner(Attributes):
         except DivergedError:
             learned = state.n_samples - seen
             known = len(rows.classes) - sum(row >= learned for row in rows.arrivals)
-            self._state = with_classes(self.rule, state, rows.classes[:known])
+            self.live_state = with_classes(self.rule, state, rows.classes[:known])
             if self._state:
                 self.rule.warn_of_lost_precision(self._state)
             raise
         except BaseException:
             if backup:
-                self._state = backup
+                self.live_state = backup
             elif old:
                 old.n_steps, old.n_samples = steps, seen
             raise

@@ -152,7 +152,7 @@ def _learn_repetitions(
     counts = np.ceil(weights).astype(int)
     rows = np.repeat(np.arange(len(weights)), counts)
     first = np.cumsum(counts) - counts
-    part = np.ones(len(rows), rule.dtype)
+    part = np.ones(len(rows), np.finfo(rule.dtype).dtype)  # real numbers, for complex rows too
     part[first + counts - 1] = weights - (counts - 1)
     x, y = (rule.place(np.ascontiguousarray(rule.backend.asnumpy(a)[rows])) for a in (X, Y))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from orfit_bench.tables.integers import LARGEST
 from orfit_bench.tables.sources import ArrowSource, Batch, Source, arrow_kind, readable
 
+INTEGER = re.compile(r"[+-]?[0-9]+")
 OTHER_SEPARATORS = (";", "\t", "|")
 """What separates the columns of a CSV file whose header has no comma."""
 HEADER = 1 << 20
@@ -47,12 +49,28 @@ class CsvSource(ArrowSource):
         import pyarrow as pa
 
         for name in columns:
-            fitting = (dtype for dtype in (pa.int64(), pa.uint64()) if self._is_of(name, dtype))
-            self._types = {**self._types, name: next(fitting, pa.float64())}
+            found = next((dtype for dtype in (pa.int64(), pa.uint64()) if self._is_of(name, dtype)), pa.float64())
+            if found == pa.float64():
+                self._refuse_rounded_integers(name)
+            self._types = {**self._types, name: found}
         self._checked |= set(columns)
         counts = [rows for rows, _ in self._parts]
         self._dataset = self._opened(self._types)
         self._parts = list(zip(counts, self._dataset.get_fragments(), strict=True))
+
+    def _refuse_rounded_integers(self, name: str) -> None:
+        """ValueError where a column holds nothing but integers, one of them too large for the integers of Arrow."""
+        import pyarrow as pa
+
+        texts = self._opened({**self._types, name: pa.string()}).to_batches(columns=[name], batch_readahead=1)
+        values = [text for batch in texts for text in batch[name].to_pylist() if text]
+        if all(map(INTEGER.fullmatch, values)):
+            rounded = next((text for text in values if int(float(text)) != int(text)), None)
+            if rounded:
+                raise ValueError(
+                    f"{self.name}: column {name!r} holds the integer {rounded}, which float64 would round: drop the "
+                    f"column (--drop, or drop=[...]), or write its numbers with a decimal point"
+                )
 
     def _is_of(self, name: str, dtype: Any) -> bool:
         """Whether a column can be read as this type."""

@@ -51,8 +51,14 @@ def _are_permuted(one: Any, other: Any) -> bool:
 
 
 def _check_dimensions(X: Any, value: Any, argument: str, axes: int) -> None:
-    """ValueError where a DataArray has the dimensions of the rows in another order."""
+    """ValueError where a DataArray has the dimensions of the rows in another order, or X has its columns there."""
     want, got = X.dims[:axes], value.dims[:axes]
+    if got[0] in X.dims and set(got).isdisjoint(want):
+        others = ", ".join(repr(dim) for dim in X.dims if dim not in got)
+        raise ValueError(
+            f"{argument}: its rows are along {got[0]!r}, those of X along {want[0]!r}: pass "
+            f"X.transpose({', '.join(map(repr, got))}, {others})"
+        )
     if set(want) == set(got) and want != got:
         raise ValueError(
             f"{argument}: got the dimensions {', '.join(map(repr, got))}, want {', '.join(map(repr, want))} as X has: "

@@ -152,6 +152,36 @@ def test_a_member_that_diverges_stops_alone(method, backend):
     assert_equal_members(fleet, alone)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"nlms", "apa"}))  # which learn rows of any size
+def test_all_members_may_diverge_before_the_last_row(method, backend):
+    fleet, alone = ob.fleet(method, N, backend=backend, **METHODS[method]), learners(method, backend)
+    X, y = rows(method, N, 1)
+    fleet.partial_fit(X, y)
+    for i, learner in enumerate(alone):
+        learner.partial_fit(X[i], None if y is None else y[i])
+    X, y = rows(method, N, 3, seed=1)
+    X[:, 0] = 1e300
+    with pytest.raises(ob.DivergedError, match="5 of 5 members diverged"):
+        fleet.partial_fit(X, y)
+    for i, learner in enumerate(alone):
+        with pytest.raises(ob.DivergedError):
+            learner.partial_fit(X[i], None if y is None else y[i])
+    assert_equal_members(fleet, alone)
+
+
+def test_a_square_array_may_be_one_matrix_or_many_diagonals():
+    A = np.array([[1.0, 1.0], [0.0, 1.0]])
+    for given in (A, A.tolist(), list(A)):
+        with pytest.raises(ValueError, match=r"transition: an array of shape \(2, 2\) may be a matrix for all 2"):
+            ob.fleet("kalman", 2, transition=given, process_noise=0.1)
+    for given in ([A] * 2, [A, 0.5]):
+        assert (ob.fleet("kalman", 2, transition=given, process_noise=0.1)[0].rule.settings["transition"] == A).all()
+    assert (ob.fleet("kalman", 3, transition=A)[2].rule.settings["transition"] == A).all()
+    means = ob.fleet("kalman", 2, initial_mean=[[1.0, 2.0], [3.0, 4.0]])
+    assert means[1].rule.settings["initial_mean"].tolist() == [3.0, 4.0]
+
+
 def test_bad_input_changes_nothing():
     fleet = ob.fleet("rls", N, backend="numpy").partial_fit(*rows("rls", N, 3))
     before = fleet.state()

@@ -52,6 +52,25 @@ def test_texts_of_every_kind_are_the_same_labels(given_as, same_state):
     same_state(ob.create("class_rls").partial_fit(X, given_as(y)), ob.create("class_rls").partial_fit(X, y))
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_single_rows_after_a_merge_that_brings_a_class(backend):
+    a = ob.create("class_rls", backend=backend).partial_fit([[1.0, 0.0]], ["a"])
+    b = ob.create("class_rls", backend=backend).partial_fit([[0.0, 1.0]], ["b"])
+    a.merge(b).learn_one(np.array([0.0, 1.0]), "b")
+    assert a.classes_.tolist() == ["a", "b"]
+    assert a.n_samples_seen_ == 3
+    assert a.predict_one([0.0, 1.0]) == "b"
+
+
+def test_single_rows_after_a_refused_call_that_brings_a_class():
+    learner = ob.create("class_rls", backend="numpy").partial_fit([[1.0, 0.0]], ["a"])
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit([[0.0, 1.0], [1e200, 1e200]], ["b", "a"])
+    learner.learn_one(np.array([0.0, 1.0]), "b")
+    assert learner.classes_.tolist() == ["a", "b"]
+    assert learner.n_samples_seen_ == 3
+
+
 def test_classes_are_in_order_of_first_appearance():
     learner = ob.create("class_rls").partial_fit(np.eye(3), ["b", "c", "b"])
     assert learner.classes_.tolist() == ["b", "c"]

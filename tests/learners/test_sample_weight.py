@@ -100,6 +100,23 @@ def test_repetitions_of_sgd():
     np.testing.assert_allclose(weights_of(halves), weights_of(learned("sgd", (X, y, None), step_size=0.1)), rtol=1e-12)
 
 
+def test_repetitions_that_wait_are_saved():
+    learner = learned("sgd", (X[:2], y[:2], [3, 2]), batch_size=7)
+    restored = [ob.from_bytes(learner.to_bytes()), ob.restore(learner.state())]
+    for one in (learner, *restored):
+        assert (one.pending, one.n_samples_seen_) == (5, 2)
+        np.testing.assert_array_equal(one.partial_fit(X, y).predict(X), learner.predict(X))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_a_part_of_a_step_for_complex_rows(backend, dtype):
+    Z, t = X + 1j * X[::-1], y + 1j * y[::-1]
+    half = ob.create("sgd", backend=backend, dtype=dtype, step_size=0.2).partial_fit(Z, t, sample_weight=[0.5] * 30)
+    whole = ob.create("sgd", backend=backend, dtype=dtype, step_size=0.1).partial_fit(Z, t)
+    np.testing.assert_allclose(half.predict(Z), whole.predict(Z), rtol=1e-4 if dtype == "complex64" else 1e-12)
+
+
 def test_the_row_that_diverged():
     huge = X * 1e200
     with pytest.raises(ob.DivergedError, match="row 7 of this call") as caught:

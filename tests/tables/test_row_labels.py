@@ -27,6 +27,15 @@ def array(*dims: str) -> xr.DataArray:
     return xr.DataArray(RNG.standard_normal(shape), dims=dims, coords={dim: coords[dim] for dim in dims})
 
 
+def test_rows_along_the_second_dimension_of_X_are_refused() -> None:
+    X = xr.DataArray(RNG.standard_normal((3, 3)), dims=("sensor", "row"))
+    y = xr.DataArray(np.arange(3.0), dims="row")
+    with pytest.raises(ValueError, match=r"along 'row', those of X along 'sensor': pass X.transpose\('row'"):
+        ob.create("rls").partial_fit(X, y)
+    learner = ob.create("rls").partial_fit(X.transpose("row", "sensor"), y)
+    assert learner.n_samples_seen_ == ob.create("rls").partial_fit(X, y.rename(row="time")).n_samples_seen_ == 3
+
+
 @pytest.mark.parametrize("index", [TIMES, range(6), list("uvwxyz")], ids=["times", "numbers", "texts"])
 @pytest.mark.parametrize(
     "learn",

@@ -346,11 +346,11 @@ class Filter(Regressor):
         require("smoothing", self.rule.kernel, self.method, self.backend)
         first, kept = (self._state.n_steps + 1 if self._state else 1), self._usable()
         rows = self._rows(X, y, GivenWithRows(transition, process_noise, observation_noise, control))
-        self._state = self.rule.copy(kept) if kept else None
+        self.live_state = self.rule.copy(kept) if kept else None
         try:
             mean, covariance = self._update(rows, self.rule.smooth, rows.X, rows.Y, rows.inputs)
         finally:
-            self._state = kept
+            self.live_state = kept
         to_host = self.backend.asnumpy
         parameters = rows.feature_names if self.rule.is_linear else ()
         names = {"parameter": parameters, "parameter_2": parameters, "output": rows.target_names}

@@ -22,6 +22,8 @@ from orfit_bench.learners.learner import Learner
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
 from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
+from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
+from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import Integer
 
@@ -161,12 +163,33 @@ def _transitions(members: Members, i: int) -> Iterable[Any]:
 def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, object], dict[str, list[Any]]]:
     """Settings that all members share, and those with a value for each."""
     shared, varying = {}, {}
+    matrices = {s.name for s in registry().methods.find(method).settings if _is_of_square_matrices(s)}
     for name, value in given.items():
+        if name in matrices and size > 1 and _is_square(value, size):
+            raise ValueError(
+                f"{name}: an array of shape {(size, size)} may be a matrix for all {size} members or a diagonal for "
+                f"each: pass [{name}] * {size} for a matrix, or a list with the diagonal matrix of each member"
+            )
         if _is_several(value) and len(value) == size:
             varying[name] = [v.item() if isinstance(v, np.generic) else v for v in value]
         else:
             shared[name] = value
     return shared, varying
+
+
+def _is_of_square_matrices(setting: Setting) -> bool:
+    """Whether its matrices are square, so that a vector is the diagonal of one."""
+    return isinstance(setting.type, Matrix) and (
+        setting.type.covariance or isinstance(setting.type, MatrixOrTransition)
+    )
+
+
+def _is_square(value: object, size: int) -> bool:
+    """Whether it holds size x size numbers."""
+    if not isinstance(value, (list, tuple)):
+        return getattr(value, "shape", None) == (size, size)
+    rows = [row for row in value if _is_several(row) and len(row) == size and not any(map(_is_several, row))]
+    return len(rows) == len(value) == size
 
 
 def _is_several(value: object) -> TypeGuard[Sequence[Any]]:
