@@ -75,31 +75,34 @@ def load(
 ) -> Data:
     """The rows of a source. ValueError or TypeError that names the column or row that cannot be learned."""
     columns = _features(source, {"target": target, "drop": drop, "time": time, "categorical": categorical})
-    rows = source.rows if n is None else n
-    if not source.rows:
-        raise ValueError(f"{source.name}: the file has no rows")
-    if rows > source.rows:
-        raise ValueError(f"{source.name}: n={rows}: want at most {source.rows}, the file has no more rows")
+    rows, learned = _count_rows(source, n, test)
     encoding = find_encoding(source, columns, texts == "one_hot", missing == "indicators", categorical)
-    cursor, learned = Cursor(source, encoding, tuple(target)), rows - round(test * rows)
-    if not 0 < learned <= rows - (test > 0):
-        raise ValueError(f"{source.name}: test={test} of {rows} rows leaves no row to learn, or none to test on")
+    cursor = Cursor(source, encoding, tuple(target))
     fits = 8.0 * rows * (len(encoding.names) + len(target)) <= IN_MEMORY
     order = None if time is None else order_of_rows(source, time, rows, fits)
-    parts = (0, learned), (learned, rows)
-    if fits:
-        X, y = (a if order is None else a[order] for a in cursor.read(0, rows))
-        (X, rest), (y, labels) = ([a[slice(*part)] for part in parts] for a in (X, y))
-        held_out, data = (rest, labels), (X, y)
-    else:
-        data, held_out = ([View(cursor, i, *part) for i in (0, 1)] for part in parts)  # type: ignore[assignment]
-    has_y = bool(target)
-    return Data(
-        data[0],
-        data[1] if has_y else None,
-        (held_out[0], held_out[1] if has_y else None) if test else None,
-        feature_names=encoding.names,
-    )
+    whole = cursor.read(0, rows) if fits else None
+
+    def part(start: int, stop: int) -> tuple[Any, Any]:
+        """X and y of these rows in their order; y is None without a target."""
+        if whole is None:
+            return View(cursor, 0, start, stop), View(cursor, 1, start, stop) if target else None
+        X, y = (a[start:stop] if order is None else a[order[start:stop]] for a in whole)
+        return X, y if target else None
+
+    return Data(*part(0, learned), part(learned, rows) if test else None, feature_names=encoding.names)
+
+
+def _count_rows(source: Source, n: int | None, test: float) -> tuple[int, int]:
+    """The number of rows that are used, and of those that are learned."""
+    if not source.rows:
+        raise ValueError(f"{source.name}: the file has no rows")
+    rows = source.rows if n is None else n
+    if rows > source.rows:
+        raise ValueError(f"{source.name}: n={rows}: want at most {source.rows}, the file has no more rows")
+    learned = rows - round(test * rows)
+    if not 0 < learned <= rows - (test > 0):
+        raise ValueError(f"{source.name}: test={test} of {rows} rows leaves no row to learn, or none to test on")
+    return rows, learned
 
 
 def _load_file(path: str, **settings: Any) -> Data:

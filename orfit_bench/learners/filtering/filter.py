@@ -324,7 +324,8 @@ class Filter(Regressor):
         -----
         AccuracyWarning
             If half of the digits are lost: the covariances by which the smoother divides are nearly singular, or a
-            variance is negative or larger than the filtered one.
+            variance is negative or larger than the filtered one by more than sqrt(eps) times the largest of its step.
+            Smaller negative variances are rounding errors of zero.
 
         Notes
         -----
