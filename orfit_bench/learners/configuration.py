@@ -106,7 +106,7 @@ class Configuration:
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
         """The state before the first row; ValueError where settings do not fit the sizes."""
         layout, (d, c, _) = self.layout(sizes), sizes
-        draw = generator(self.random_state, 0).standard_normal  # one generator: each call draws anew
+        draw = _Draws(self.random_state)
         given: dict[str, Any] = {}
         solution, name = self.method.state.solution, self.method.state.weights
         if solution or any(f.name == name for f in layout.fields):
@@ -223,3 +223,16 @@ class Configuration:
     def runs_user_code(self, inputs: StepInputs | None) -> bool:
         """Whether functions of the user's run inside a step, which may fail half-way."""
         return not self.is_linear
+
+
+class _Draws:
+    """draw(shape) of a start: one generator, so that each call draws anew; made where something is drawn."""
+
+    def __init__(self, random_state: int) -> None:
+        self._random_state = random_state
+        self._generator: np.random.Generator | None = None
+
+    def __call__(self, shape: Any) -> Any:
+        if self._generator is None:
+            self._generator = generator(self._random_state, 0)
+        return self._generator.standard_normal(shape)

@@ -107,7 +107,8 @@ class StateLayout:
     def _zeros(self, shape: tuple[int, ...]) -> Any:
         xp = self._backend.namespace()
         if xp is np:  # a backend on the CPU may align its arrays; one zero is read, not as much memory as is written
-            return self._backend.asarray(np.broadcast_to(np.zeros((), self._dtype), shape))
+            zero = np.zeros(1, self._dtype)
+            return self._backend.asarray(np.ndarray(shape, self._dtype, zero, strides=(0,) * len(shape)))
         return xp.zeros(shape, dtype=native_dtype(xp, self._dtype))
 
     def _diagonal(self, values: np.ndarray[Any, Any], size: int) -> Any:
@@ -177,5 +178,8 @@ class StateLayout:
 def _by_layer(fields: Sequence[Field], layers: int, own: set[str]) -> Iterator[Field]:
     """The fields, with one field per layer for a layered one; `own` are the dimensions that differ between layers."""
     for f in fields:
-        for layer in (f"_{i}" for i in range(1, layers + 1)) if f.layered else ("",):
+        if not f.layered:
+            yield f
+            continue
+        for layer in (f"_{i}" for i in range(1, layers + 1)):
             yield replace(f, name=f.name + layer, dims=tuple(d + layer if d in own else d for d in f.dims))
