@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from orfit_bench.conformance.causes import describe
 
 from orfit_bench.learners.arguments import is_complex
 
@@ -150,7 +152,28 @@ def ensure(condition: object, message: str) -> None:
         raise Violation(message)
 
 
+def ensure_raises(
+    act: Callable[[], Any], error: type[Exception] | tuple[type[Exception], ...], what: str, mentions: str = ""
+) -> None:
+    """Raise Violation unless the call raises the error, with a message that contains `mentions`."""
+    want = " or ".join(one.__name__ for one in (error if isinstance(error, tuple) else (error,)))
+    try:
+        act()
+    except error as raised:
+        ensure(str(raised), f"{what}: the {type(raised).__name__} has no message")
+        ensure(mentions in str(raised), f"{what}: the message does not contain {mentions!r}: {describe(raised)}")
+    except Exception as raised:
+        raise Violation(f"{what}: raised {describe(raised)}, want {want}") from raised
+    else:
+        raise Violation(f"{what}: no error was raised, want {want}")
+
+
 def skip_if(condition: object, message: str) -> None:
     """Raise NotApplicable if the condition is true."""
     if condition:
         raise NotApplicable(message)
+
+
+def skip_if_time_varying(context: CheckContext) -> None:
+    """Raise NotApplicable if the variant has a transition for every row."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")

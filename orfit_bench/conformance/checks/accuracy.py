@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import rows_until_refusal
-from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.check import check, ensure, skip_if, skip_if_time_varying
 from orfit_bench.conformance.checks.merging import merges_by_default
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
@@ -89,7 +89,7 @@ def _marked(context: CheckContext, growth: float) -> tuple[Any, Chunk]:
 
 def _growing(context: CheckContext, growth: float = GROWTH) -> Chunk:
     """Rows of ordinary size, then rows that grow."""
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     skip_if(context.batch_size > 1, "digits are lost when a batch is complete")
     chunk = context.rows(n=FIRST + GROWING)
     is_solved = bool(context.method.state.solution)  # weights that are solved for lose digits later

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import rows_until_refusal
-from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
 from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
@@ -71,7 +71,7 @@ def exact_prediction_is_not_corrected(context: CheckContext) -> None:
 
     There a loss may have a kink, at which other subgradients than zero would be as good.
     """
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     row, name = context.rows(n=1), context.method.state.weights
     chunks = [_repeated(context, row, y) for y in (1, -1, 0)]
     if not all(context.accepts(chunk) for chunk in chunks) or _starts_elsewhere(context, chunks[0]):
@@ -105,7 +105,7 @@ def step_at_a_margin_is_zero(context: CheckContext) -> None:
 
     There a hinge has its kink, at which other subgradients than zero would be as good.
     """
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     X = np.zeros_like(context.rows(n=1).X)
     X[0, 0] = 1  # so that the prediction is the first weight, exactly
     chunk = _repeated(context, context.rows(n=1).with_rows(X), 1)
@@ -133,7 +133,7 @@ def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
 
     Labels keep their type.
     """
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     chunk = context.rows()
     assert chunk.y is not None
     rows = np.vstack([np.zeros((1, FEATURES), chunk.X.dtype), chunk.X[:4]])
@@ -163,7 +163,7 @@ def _ensure_first(context: CheckContext, learner: Any, rows: Array, order: Seque
 @check(needs_labels)
 def later_class_needs_a_larger_score(context: CheckContext) -> None:
     """The label that is predicted for a row changes, while rows are learned, to one with a larger score only."""
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     chunk = context.rows()
     rows = np.vstack([np.zeros((1, FEATURES), chunk.X.dtype), chunk.X[:4]])
     learner, before = context.create(), [""] * len(rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, skip_if_time_varying, worst
 from orfit_bench.conformance.checks.agreement import MANY_FEATURES, is_linear, needs_models
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.comparison import AMBIENT
@@ -71,7 +71,7 @@ def _starts_alike(context: CheckContext, chunk: Chunk, wide: Chunk, at: list[int
 @check(needs_predictions)
 def rows_are_predicted_one_by_one(context: CheckContext) -> Deviation:
     """The prediction for a row does not depend on the other rows of the call, nor on their order."""
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     chunk, found = context.rows(), []
     order = np.random.default_rng(context.seed).permutation(ROWS)
     for i in (0, 1, 10):

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if
+from orfit_bench.conformance.check import (
+    Deviation,
+    NotApplicable,
+    check,
+    ensure,
+    ensure_raises,
+    skip_if,
+    skip_if_time_varying,
+)
 from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.merging import merge_or_skip, merges_by_default, needs_merge
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows, partial_fit
@@ -31,7 +40,7 @@ def _named(x: Array, backwards: bool) -> dict[str, float]:
 
 def _learn_named(context: CheckContext, chunk: Chunk) -> Any:
     """A learner of rows with names, every other one backwards."""
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     learner = context.create()
     for i in range(NAMED):
         learn_one(learner, _named(chunk.X[i], i % 2 == 1), chunk, i)
@@ -59,12 +68,8 @@ def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
         ("another name", {"other": 1.0} | dict(list(_named(chunk.X[0], False).items())[1:])),
         ("a name more", _named(chunk.X[0], False) | {"other": 1.0}),
     ):
-        try:
-            learn_one(learner, wrong, chunk, 0)
-        except ValueError:
-            ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
-        else:
-            ensure(False, f"a row with {what} is accepted")
+        ensure_raises(partial(learn_one, learner, wrong, chunk, 0), ValueError, f"a row with {what}")
+        ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
     found = context.compare(chunk, (learner, plain))
     _ensure_warns_of_no_names(learner, chunk)
     return found
@@ -127,7 +132,7 @@ def needs_single_rows_to_merge(context: CheckContext) -> str:
 def _learn(context: CheckContext, names: list[str] | None, learner: Any = None, rows: int = 8) -> Any:
     """A learner of rows whose entries have these names, or none."""
     learner, chunk = learner or context.create(), context.rows(n=rows)
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     for i, x in enumerate(chunk.X):
         learn_one(learner, dict(zip(names, x.tolist(), strict=True)) if names else x, chunk, i)
     return learner
@@ -144,12 +149,10 @@ def state_names_the_columns(context: CheckContext) -> None:
     along = {"feature": NAMES} | ({"parameter": NAMES} if context.variant.model is LINEAR else {})
     _ensure_names(named, along)
     for dim in along.keys() & named.coords.keys():
-        try:
-            restore(named.assign_coords({dim: NAMES[::-1]}), **context.model)
-        except ValueError as error:
-            ensure(dim in str(error), f"other names along {dim}: the error does not name it: {error}")
-        else:
-            ensure(False, f"a state with other names along {dim} was restored")
+        other = named.assign_coords({dim: NAMES[::-1]})
+        ensure_raises(
+            partial(restore, other, **context.model), ValueError, f"a state with other names along {dim}", dim
+        )
     ensure(not plain.coords, f"rows without names give the entries names along {', '.join(map(str, plain.coords))}")
     chunk = _two_outputs(context)
     if chunk is not None:
@@ -187,12 +190,9 @@ def names_decide_what_is_merged(context: CheckContext) -> None:
     for other in (["w0", *NAMES[1:]], [*NAMES[:-1], "y0"], NAMES[::-1]):
         one, wrong = _learn(context, NAMES), _learn(context, other)
         before = one.copy()
-        try:
-            one.merge(wrong)
-        except ValueError as error:
-            ensure("names" in str(error), f"a merge of {NAMES} with {other}: the error does not say names: {error}")
-        else:
-            ensure(False, f"a learner of rows with the names {NAMES} was merged with one of {other}")
+        ensure_raises(
+            partial(one.merge, wrong), ValueError, f"a merge of learners with the names {NAMES} and {other}", "names"
+        )
         context.ensure_identical(one, before, f"after a merge with a learner of {other} was refused")
 
 
@@ -241,12 +241,9 @@ def targets_have_names_in_any_order(context: CheckContext) -> None:
         merged = learner.copy().merge(context.train(chunk))
         ensure(_names_of_outputs(merged.state()) == names, "a merge with a learner without names forgets the names")
     for wrong in ([OUTPUTS[0], "other"], OUTPUTS[:1]):
-        try:
-            learner.learn_one(chunk.X[0], dict.fromkeys(wrong, 1.0))
-        except ValueError:
-            context.ensure_identical(learner, before, f"after targets with the names {wrong} were refused")
-        else:
-            ensure(False, f"a row whose targets have the names {wrong} is accepted, want {OUTPUTS}")
+        act = partial(learner.learn_one, chunk.X[0], dict.fromkeys(wrong, 1.0))
+        ensure_raises(act, ValueError, f"targets with the names {wrong}, where {OUTPUTS} were learned")
+        context.ensure_identical(learner, before, f"after targets with the names {wrong} were refused")
 
 
 def _names_of_outputs(state: Any) -> dict[str, list[str]]:

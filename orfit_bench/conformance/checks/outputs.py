@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip, rows_until_refusal
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, skip_if_time_varying, worst
 from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.equivariance import starts_away_from_zero
 from orfit_bench.conformance.context import CheckContext
@@ -89,7 +89,7 @@ def outputs_do_not_change_what_is_marked(context: CheckContext) -> None:
     """Rows that grow mark lost precision, and are refused, at the same row with one output and with two."""
     chunk = context.rows(n=FIRST + GROWING)
     _ensure_one_output(context, chunk)
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     chunk = with_growing_rows(context, chunk)
     one, two = (_marks(context, rows) for rows in (chunk, _with_zeros(chunk)))
     ensure(one == two, f"the marks after each row are {one} with one output, {two} with two")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, skip_if
+from orfit_bench.conformance.check import Deviation, check, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
@@ -55,7 +55,7 @@ def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
 @check(needs_weights)
 def weights_count_in_any_chunks(context: CheckContext) -> Deviation:
     """Rows with weights give the same state in one call, in several and one by one, with predictions or without."""
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     chunk = context.rows()
     weights = np.random.default_rng(context.seed).choice([0.0, 1.0, 2.0], len(chunk.X))
     if context.batch_size == 1:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import calls_that_learn
-from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
 from orfit_bench.conformance.checks.invalid_input import start_of_shape
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
@@ -60,7 +60,7 @@ def _ensure_start_refused_alike(context: CheckContext, chunk: Chunk) -> None:
 @check(all_variants=False)
 def questions_give_the_same_errors(context: CheckContext) -> None:
     """Rows that `partial_fit` refuses get the same error of every call that takes rows alone."""
-    skip_if(bool(context.variant.time_varying), "the transition varies with the rows")
+    skip_if_time_varying(context)
     chunk = context.rows()
     learner = context.train(chunk.cut(0, 2 * context.batch_size))
     for what, X in _invalid_rows(np.array(chunk.X[:4])):
@@ -77,7 +77,7 @@ def questions_give_the_same_errors(context: CheckContext) -> None:
 @check(needs_single_rows, all_variants=False)
 def single_rows_give_the_same_errors(context: CheckContext) -> None:
     """A row or target that `partial_fit` refuses gets an error of the same type from `learn_one`."""
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if_time_varying(context)
     chunk = context.rows()
     for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * context.batch_size))):
         before, good = learner.copy(), chunk.cut(0, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +72,6 @@ def with_member_without_ending(data: bytes) -> bytes:
             changed.writestr(name, given.read(name))
         changed.writestr(last.removesuffix(".npy"), given.read(last))
     return stream.getvalue()
-
-
-def ensure_unreadable(read: Callable[[], Any], what: str, where: str = "") -> None:
-    """Reading must raise ValueError, which names where the state came from."""
-    try:
-        read()
-    except ValueError as error:
-        ensure(str(error) and where in str(error), f"{what}: the error does not say {where or 'anything'}: {error}")
-    except Exception as error:
-        ensure(False, f"{what}: {type(error).__name__} ({error}), want ValueError")
-    else:
-        ensure(False, f"{what}: a learner was read")
 
 
 def _with_changed_byte(members: dict[str, Any], name: str, rng: Any) -> bytes:

@@ -102,7 +102,7 @@ def no_objects_are_left_behind(context: CheckContext) -> None:
         gc.collect()
         if (more := sys.getallocatedblocks() - before) < allowed:
             return
-    ensure(False, f"{CHUNK} rows left {more} objects behind, in each of {PASSES} passes")
+    raise Violation(f"{CHUNK} rows left {more} objects behind, in each of {PASSES} passes")
 
 
 class Inspected:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.conformance.acceptance import train_with_other_settings
-from orfit_bench.conformance.check import Violation, ensure
+from orfit_bench.conformance.check import ensure, ensure_raises
 from orfit_bench.conformance.checks.refusals import needs_targets_of_a_kind, refused_targets
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
@@ -94,11 +95,7 @@ def _refuse(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     """The learner after rows that it refuses."""
     for what, X in _malformed(np.array(chunk.X[:2]), sized=learner.live_state is not None):
         wrong = Chunk(X, None if chunk.y is None else chunk.y[:2], {n: a[:2] for n, a in chunk.time_varying.items()})
-        try:
-            context.learn(learner, wrong)
-        except (ValueError, TypeError):
-            continue
-        ensure(False, f"{what} were learned")
+        ensure_raises(partial(context.learn, learner, wrong), (TypeError, ValueError), what)
     return learner
 
 
@@ -119,11 +116,7 @@ def _refuse_targets(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
         return learner
     for wrong in refused_targets(context, rows):
         for learn in [context.learn, context.learn_silently, context.step][: 2 + context.supports("blocks")]:
-            try:
-                learn(learner, wrong)
-            except (ValueError, TypeError):
-                continue
-            raise Violation("targets that the loss does not have were learned")
+            ensure_raises(partial(learn, learner, wrong), (TypeError, ValueError), f"targets {wrong.y}")
     return learner
 
 
@@ -143,12 +136,8 @@ def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     if (other := train_with_other_settings(context, rows)) is not None:
         pairs.append((learner, other))
     for one, other in pairs:
-        try:
-            one.merge(other)
-        except (ValueError, TypeError) as error:
-            ensure("differ" in str(error), f"a learner with another output, dtype or setting is refused by: {error}")
-            continue
-        raise Violation("a learner with another output, dtype or setting was merged")
+        what = "a merge with a learner of other outputs, another dtype or other settings"
+        ensure_raises(partial(one.merge, other), (TypeError, ValueError), what, "differ")
     return learner
 
 
