@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, NotApplicable, ensure
+from orfit_bench.conformance.check import Deviation, NotApplicable, Violation, ensure, names_settings
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.conformance.variants import alone
 from orfit_bench.errors import DivergedError, LackingError
 
 
+@names_settings
 def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
     """The rows are learned in one call and in several, without errors, and as the reference learns them."""
     single, several = context.create(), context.create()
@@ -27,6 +29,7 @@ def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
     return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
+@names_settings
 def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
     """Learn the rows; NotApplicable if they are refused and may be.
 
@@ -42,6 +45,16 @@ def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | 
             expected = rows_until_refusal(context.reference, context.reference.create(), chunk)
             ensure(abs(expected - error.row) <= 1, f"{error}; the reference learns {expected} rows")
         raise NotApplicable("such rows are refused") from error
+
+
+@contextmanager
+def hint_for_checked_rows(context: CheckContext) -> Iterator[None]:
+    """Add to a violation what a kernel that checks rows itself does with one that is not finite."""
+    try:
+        yield
+    except Violation as error:
+        hint = "; with CHECKS_ROWS, `learn` returns -1 where a row is not finite and changes nothing"
+        raise Violation(f"{error}{hint * context.create().rule.kernel_checks_rows}") from error
 
 
 def calls_that_learn(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import wraps
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 from orfit_bench.conformance.causes import describe
 
@@ -45,6 +46,8 @@ class Deviation(NamedTuple):
     """Why the comparison decides nothing, for example because the problem is too ill-conditioned."""
     wrong: int = 0
     """Cases in which a law that measures nothing does not hold."""
+    settings: str = ""
+    """The variant with which it was measured; empty: the one that the check runs with."""
 
     @property
     def ratio(self) -> float:
@@ -94,6 +97,8 @@ class Check:
     """The numbers of the learners that it checks; "any" are both."""
     once: bool = False
     """Whether its result is the same in every dtype, so that the first dtype of a run is enough."""
+    own_settings: bool = False
+    """Whether it chooses settings itself: a failure names those, not the variant that the check runs with."""
 
     def applies_to(self, dtype: str) -> bool:
         """Whether it checks learners of this dtype."""
@@ -133,6 +138,7 @@ def check(
     slow: bool = False,
     numbers: Literal["real", "complex", "any"] = "real",
     once: bool = False,
+    own_settings: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register a function as a check: its name is that of the check, its docstring's first line the requirement."""
 
@@ -140,10 +146,29 @@ def check(
         lines = (function.__doc__ or "").strip().splitlines()
         if not lines or function.__name__ in {one.name for one in CHECKS}:
             raise ValueError(f"check {function.__name__}: want a docstring with the requirement, and a unique name")
-        CHECKS.append(Check(function.__name__, lines[0], function, needs, all_variants, slow, numbers, once))
+        options = (needs, all_variants, slow, numbers, once, own_settings)
+        CHECKS.append(Check(function.__name__, lines[0], function, *options))
         return function
 
     return register
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def names_settings(function: Callable[Concatenate[CheckContext, P], R]) -> Callable[Concatenate[CheckContext, P], R]:
+    """Let the errors of a function name the settings of its context, which may not be those of the check."""
+
+    @wraps(function)
+    def named(context: CheckContext, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(context, *args, **kwargs)
+        except Exception as error:
+            vars(error).setdefault("settings", str(context.variant))
+            raise
+
+    return named
 
 
 def ensure(condition: object, message: str) -> None:
@@ -163,9 +188,9 @@ def ensure_raises(
         ensure(str(raised), f"{what}: the {type(raised).__name__} has no message")
         ensure(mentions in str(raised), f"{what}: the message does not contain {mentions!r}: {describe(raised)}")
     except Exception as raised:
-        raise Violation(f"{what}: raised {describe(raised)}, want {want}") from raised
+        raise Violation(f"{what}: want {want}, got {describe(raised)}") from raised
     else:
-        raise Violation(f"{what}: no error was raised, want {want}")
+        raise Violation(f"{what}: want {want}, got no error")
 
 
 def skip_if(condition: object, message: str) -> None:

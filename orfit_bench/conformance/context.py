@@ -92,6 +92,10 @@ class CheckContext(Driver):
         """The same context on the reference backend; this one if there is no reference."""
         return self if self.reference_missing else replace(self, backend=registry().backends[REFERENCE])
 
+    def with_settings(self, **settings: Any) -> CheckContext:
+        """The same context with some settings changed."""
+        return replace(self, variant=replace(self.variant, settings={**self.variant.settings, **settings}))
+
     # ------------------------------------------------------------------ comparison
 
     def compare(
@@ -137,7 +141,8 @@ class CheckContext(Driver):
                 value, name = found, of if of and not of.endswith(":") else f"{of} {what}".strip()
         bound = tolerance(self, chunk, value, learn)
         useless = bound > MAX_USEFUL_BOUND and isfinite(value)
-        return Deviation(value, bound, name, "the problem is too ill-conditioned" if useless else "")
+        inconclusive = "the problem is too ill-conditioned" if useless else ""
+        return Deviation(value, bound, name, inconclusive, settings=str(self.variant))
 
     def ensure_identical(self, got: Any, want: Any, message: str) -> None:
         """Raise Violation unless the states of two learners are equal bit by bit."""

@@ -43,6 +43,12 @@ def host_arrays_of(learner: Any) -> dict[str, np.ndarray[Any, Any]]:
     return layout_of(learner).arrays(arrays_of(learner))
 
 
+def learned_fields(learner: Any) -> list[str]:
+    """The name of the weights, or of the basis of a subspace; all fields if there is neither."""
+    names = [field.name for field in layout_of(learner).fields]
+    return [name for name in (learner.method.state.weights, "basis") if name in names][:1] or names
+
+
 def with_kernel(learner: Any, wrap: Callable[[Any], Any]) -> Any:
     """A new learner with the same rule, whose kernel is wrapped."""
     return learner_of(replace(learner.rule, kernel=wrap(learner.rule.kernel)))

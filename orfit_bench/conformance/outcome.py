@@ -58,7 +58,7 @@ def run_variants(one: Check, item: PlannedCheck) -> Outcome:
             if isinstance(error, DivergedError) and _may_diverge(context):
                 skipped.append((str(context.variant), "a step was refused, and the problem is too ill-conditioned"))
             else:
-                return _failure(context, error, largest)
+                return _failure(one, context, error, largest)
         else:
             if isinstance(deviation, Note):
                 return Outcome(PASSED, str(deviation))
@@ -67,7 +67,7 @@ def run_variants(one: Check, item: PlannedCheck) -> Outcome:
                 continue
             ran += 1
             if deviation and not deviation.holds:
-                return Outcome(FAILED, f"with {context.variant}: {_off_by(deviation)}", deviation)
+                return Outcome(FAILED, _settings(one, context, deviation) + _off_by(deviation), deviation)
             if deviation and (largest is None or deviation.ratio > largest.ratio):
                 largest = deviation
         if not one.all_variants:
@@ -114,10 +114,17 @@ def _off_by(deviation: Deviation) -> str:
     return f"{numbers} ({deviation.of})" if deviation.of else numbers
 
 
-def _failure(context: CheckContext, error: BaseException, largest: Deviation | None) -> Outcome:
+def _settings(one: Check, context: CheckContext, failure: Deviation | BaseException) -> str:
+    """How the reason of a failure begins: with the settings that were used, if they are known."""
+    settings = getattr(failure, "settings", "") or ("" if one.own_settings else str(context.variant))
+    return f"with {settings}: " if settings else ""
+
+
+def _failure(one: Check, context: CheckContext, error: BaseException, largest: Deviation | None) -> Outcome:
     """A violation in its own words; another error in one line, with the line of code that raised it."""
+    settings = _settings(one, context, error)
     if isinstance(error, Violation):
-        return Outcome(FAILED, f"with {context.variant}: {error}", largest)
+        return Outcome(FAILED, f"{settings}{error}", largest)
     cause = describe(error)
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))  # the data set of a law
-    return Outcome(FAILED, f"with {context.variant}: raised {cause}{notes}", largest, cause)
+    return Outcome(FAILED, f"{settings}raised {cause}{notes}", largest, cause)

@@ -34,6 +34,10 @@ class Chunk(NamedTuple):
         y = None if self.y is None else change(self.y)
         return Chunk(change(self.X), y, {name: change(a) for name, a in self.time_varying.items()})
 
+    def repeat(self, n: int) -> Chunk:
+        """Each row n times."""
+        return self.map(lambda a: frozen(np.repeat(a, n, axis=0)))
+
     def numbers(self, change: Callable[[Array], Any]) -> Chunk:
         """Apply a function to X and numeric targets only."""
         y = self.y if self.y is None or self.y.dtype.kind == "U" else change(self.y)

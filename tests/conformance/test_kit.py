@@ -12,10 +12,11 @@ import pytest
 from faults.fault import FAULTS, MIXED, NAME, ON_NUMPY, Fault
 from faults.reference_learner import BATCHES, PLAIN, PLAIN_KERNEL, KernelModule, plain
 from helpers.cases import offering
+from helpers.methods import change
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
-from orfit_bench.conformance.check import CHECKS, Deviation, Violation, worst
+from orfit_bench.conformance.check import CHECKS, Deviation, Violation, ensure_raises, worst
 from orfit_bench.conformance.counting import Counted
 from orfit_bench.conformance.failures import failures
 from orfit_bench.conformance.plan import contexts, plan_checks
@@ -24,7 +25,7 @@ from orfit_bench.conformance.runner import run_check
 from orfit_bench.conformance.tolerance import PerturbedKernel
 from orfit_bench.conformance.verdict import declarations, make_report
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Absent
+from orfit_bench.spec import Absent, Number, Setting
 
 # ---------------------------------------------------------------------- faults
 
@@ -223,6 +224,47 @@ def test_exception_of_a_plugin_is_a_failure_with_its_line():
     with installed(kernel=KernelModule(learn=raises)):
         found = conform(NAME, backends=[NAME], only=["one_row"], dtypes=["float64"])
         assert found.results[0].reason.startswith("with the default settings: raised SystemExit: enough (test_kit.py:")
+
+
+def test_a_failure_names_the_settings_that_the_check_has_chosen():
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        if p.leakage == 1:
+            raise IndexError("out of range")
+        return plain(s, X, Y, p, out)
+
+    leakage = Setting("leakage", Number(0, 1), 0.5, "how fast weights are forgotten")
+    only = ["ends_of_ranges_are_learned", "settings_have_effect", "invalid_settings_are_refused"]
+    with installed(method=change(PLAIN, settings=(leakage,)), kernel=KernelModule(learn=learn)):
+        found = conform(NAME, backends=[NAME], only=only, dtypes=["float64"])
+    reasons = {r.check: r.reason for r in found.results if r.status == FAILED}
+    assert reasons["ends_of_ranges_are_learned"].startswith("with leakage=1: raised IndexError: out of range (test_kit")
+    assert reasons["settings_have_effect"].startswith("nothing depends on leakage")
+
+
+def test_a_kernel_that_checks_rows_and_returns_the_place_of_a_bad_one_gets_a_hint():
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        n = int(np.isfinite(X).all(axis=1).argmin()) if not np.isfinite(X).all() else len(X)
+        return plain(s, X[:n], Y[:n], p, out)
+
+    with installed(kernel=KernelModule(learn=learn, CHECKS_ROWS=True)):
+        found = conform(NAME, backends=[NAME], only=["nonfinite_input_is_refused"], dtypes=["float64"])
+    hint = "with CHECKS_ROWS, `learn` returns -1 where a row is not finite and changes nothing"
+    assert found.results[0].status == FAILED
+    assert hint in found.results[0].reason
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda: int("text"), "a text: the message does not contain 'row': ValueError: invalid literal"),
+        (lambda: [][0], "a text: want TypeError or ValueError, got IndexError: list index out of range (test_kit.py:"),
+        (lambda: 1, "a text: want TypeError or ValueError, got no error"),
+    ],
+)
+def test_a_call_that_does_not_raise_the_error_is_a_violation(act, message):
+    with pytest.raises(Violation) as found:
+        ensure_raises(act, (TypeError, ValueError), "a text", "row")
+    assert str(found.value).startswith(message)
 
 
 def test_a_warning_is_a_failure():

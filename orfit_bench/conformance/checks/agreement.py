@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import rows_until_refusal
-from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if, worst
+from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, names_settings, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.variants import Variant, variants
@@ -82,7 +82,7 @@ def agrees_with_reference(context: CheckContext) -> Deviation:
 @check(needs_linear_reference, numbers="any")
 def agrees_with_reference_at_many_features(context: CheckContext) -> Deviation:
     """The same for rows of 403 features, where kernels may use other algorithms."""
-    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "models and transitions take too long")
+    skip_if(not is_linear(context), "models and transitions take too long")
     chunk, reference = context.rows(n=LONG_STOPS[-1], d=MANY_FEATURES), context.reference
     learned = rows_until_refusal(reference, reference.create(), chunk)
     stops = [stop for stop in LONG_STOPS if stop <= learned]
@@ -106,14 +106,13 @@ def _compare_with_reference(context: CheckContext, chunk: Chunk, stops: Sequence
 @check(needs_batch_solution)
 def agrees_with_batch_solution(context: CheckContext) -> Deviation:
     """After whole steps the weights equal the batch solution that the method declares."""
-    time_varying = context.variant.model is not LINEAR or context.variant.time_varying
-    skip_if(time_varying, "batch solutions are of linear models without a transition")
+    skip_if(not is_linear(context), "batch solutions are of linear models without a transition")
     found = [deviation for n, d in SHAPES if (deviation := batch_solution_deviation(context, n, d))]
     skip_if(not found, "there is no batch solution for these settings")
     return worst(found)
 
 
-@check(needs_batch_solution, all_variants=False)
+@check(needs_batch_solution, all_variants=False, own_settings=True)
 def batch_solution_exists(context: CheckContext) -> None:
     """The declared batch solution is not None for some settings of the method."""
     found = (replace(context, variant=variant) for variant in variants(context.method))
@@ -125,6 +124,7 @@ def batch_solution_exists(context: CheckContext) -> None:
     )
 
 
+@names_settings
 def batch_solution_deviation(context: CheckContext, n: int, d: int) -> Deviation | None:
     """The deviation of the weights from the batch solution after n rows; None if it is None for these settings."""
     assert context.method.theory.batch
@@ -157,7 +157,7 @@ def agrees_with_inverse_gram(context: CheckContext) -> Deviation:
 
 def inverse_gram_deviation(context: CheckContext, learner: Any, chunk: Chunk) -> Deviation | None:
     """The deviation of the inverse Gram matrix from its declaration; None if there is none for the settings."""
-    if not context.method.theory.inverse_gram or context.variant.model is not LINEAR or context.variant.time_varying:
+    if not context.method.theory.inverse_gram or not is_linear(context):
         return None
     name, rows = context.method.theory.inverse_gram
     X = to_numpy64(chunk.X)

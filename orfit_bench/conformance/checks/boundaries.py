@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import assert_learns
-from orfit_bench.conformance.check import Deviation, NotApplicable, Violation, check, ensure, skip_if, worst
+from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.agreement import batch_solution_deviation, is_linear, needs_batch_solution
 from orfit_bench.conformance.checks.settings import differ, outcome
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of
 from orfit_bench.conformance.rows import FEATURES
-from orfit_bench.conformance.variants import Variant, variants
+from orfit_bench.conformance.variants import variants
 from orfit_bench.spec import Integer, Number, NumberOrSchedule, Setting
 
 MORE = 3
@@ -70,19 +70,19 @@ def _learned(context: CheckContext) -> list[Deviation]:
         if not needs_batch_solution(context) and is_linear(context):
             batch = batch_solution_deviation(context, n, FEATURES)
             found += [batch] if batch else []
-    except Violation as error:
-        raise Violation(f"{context.variant}: {error}") from error
     except (NotApplicable, ValueError):
         pass
-    return [one._replace(of=f"{one.of} with {context.variant}") for one in found]
+    return found
 
 
-@check(all_variants=False, once=True)
+@check(all_variants=False, once=True, own_settings=True)
 def opposite_ends_of_ranges_differ(context: CheckContext) -> None:
     """A number of which the range has two ends gives other results at, or next to, one end than at the other."""
     for setting in context.method.settings:
         ends = _both_ends(setting)
-        same = bool(ends) and all(_equal_at(context, v, setting.name, ends) for v in variants(context.method))
+        same = bool(ends) and all(
+            _equal_at(replace(context, variant=v), setting.name, ends) for v in variants(context.method)
+        )
         ensure(not same, f"{setting.name}={ends} give the same results: use it in the kernel, or remove it")
 
 
@@ -98,12 +98,10 @@ def _both_ends(setting: Setting) -> list[Any]:
     return [end if end in setting.type else inside for end, inside in ((low, low + near), (high, high - near))]
 
 
-def _equal_at(context: CheckContext, variant: Variant, name: str, ends: list[Any]) -> bool:
-    """Whether two values of a setting give the same with a variant of the others."""
-    both = [replace(variant, settings={**variant.settings, name: end}) for end in ends]
-    if any(replace(context, variant=one).lacking for one in both):
-        return True
-    return not differ(*(outcome(context, one) for one in both))
+def _equal_at(context: CheckContext, name: str, ends: list[Any]) -> bool:
+    """Whether two values of a setting give the same result, or the kernel lacks one of them."""
+    both = [context.with_settings(**{name: end}) for end in ends]
+    return any(one.lacking for one in both) or not differ(*map(outcome, both))
 
 
 # ---------------------------------------------------------------------- calls
@@ -148,15 +146,14 @@ def _ensure_counted(learner: Any, n: int, batch_size: int) -> None:
 # ---------------------------------------------------------------------- the first step
 
 
-@check(needs_batch_solution, all_variants=False)
+@check(needs_batch_solution, all_variants=False, own_settings=True)
 def first_step_equals_batch_solution(context: CheckContext) -> Deviation:
     """After the first step, on one feature and on several, the weights equal a batch solution that is not None."""
     found = []
     for variant in variants(context.method):
         one = replace(context, variant=variant)
         if is_linear(one) and not one.lacking:
-            parts = [batch_solution_deviation(one, one.batch_size, d) for d in (1, FEATURES)]
-            found += [part and part._replace(of=f"{part.of} with {variant}") for part in parts]
+            found += [batch_solution_deviation(one, one.batch_size, d) for d in (1, FEATURES)]
     known = [deviation for deviation in found if deviation]
     ensure(known, f"the batch solution of the first step is None for all {len(found)} settings and sizes")
     return worst(known)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, skip_if
+from orfit_bench.conformance.checks.agreement import is_linear
 from orfit_bench.conformance.checks.merging import merge_or_skip, needs_merge
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of, state_of
 from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.learners.pipelines.factory import pipeline
-from orfit_bench.spec import LINEAR
 from orfit_bench.state.coordinates import Change, expressed, refusal
 
 GRID = 2.0**8
@@ -101,7 +101,7 @@ def _learn_standardized(context: CheckContext, learner: Any, chunk: Chunk) -> Ar
 
 def _with_intercept(context: CheckContext, n: int = ROWS) -> Chunk:
     """Rows on a grid, whose last entry is 1."""
-    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "it is of linear models that stay")
+    skip_if(not is_linear(context), "it is of linear models that stay")
     chunk = context.rows(n=n)
     X = np.round(np.asarray(chunk.X) * GRID) / GRID
     X[:, -1] = 1

@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
 from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
-from orfit_bench.conformance.rows import FEATURES, Array, Chunk, frozen
+from orfit_bench.conformance.rows import FEATURES, Array, Chunk
 from orfit_bench.errors import DivergedError
 
 MARGIN = 2.0**-6
@@ -88,9 +88,7 @@ def exact_prediction_is_not_corrected(context: CheckContext) -> None:
 
 def _repeated(context: CheckContext, row: Chunk, y: float) -> Chunk:
     """The rows of one step: this row with this target, again and again."""
-    assert row.y is not None
-    targets = np.full((context.batch_size, *row.y.shape[1:]), y, row.y.dtype)
-    return Chunk(frozen(np.repeat(row.X, context.batch_size, axis=0)), frozen(targets), {})
+    return row._replace(y=np.full_like(row.y, y)).repeat(context.batch_size)
 
 
 def _starts_elsewhere(context: CheckContext, chunk: Chunk) -> bool:

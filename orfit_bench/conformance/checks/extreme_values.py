@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import assert_learns, ensure_finite_state, rows_until_refusal
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.check import Deviation, check, ensure, names_settings, skip_if
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.inspection import host_arrays_of, learned_fields
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.conformance.tolerance import few_ulps, perturbed
 from orfit_bench.errors import DivergedError
@@ -144,6 +144,12 @@ def no_step_is_skipped_silently(context: CheckContext) -> None:
     if context.method.state.layered:  # with one linear layer
         context = replace(context, variant=replace(context.variant, model=MLP(())))
     skip_if(context.variant.model not in (LINEAR, MLP(())), "a model may be flat far from the data")
+    _ensure_extreme_rows_are_noticed(context)
+
+
+@names_settings
+def _ensure_extreme_rows_are_noticed(context: CheckContext) -> None:
+    """Each extreme row, or its negative, must be refused or change the weights."""
     B = context.batch_size * (4 if context.method.traits.labels else 1)  # a single class may be certain
     chunk = context.rows(n=2 * B, d=6 * B)  # so many features that no row is a combination of earlier ones
     before = context.train(chunk.cut(0, B))
@@ -195,5 +201,4 @@ def _ensure_same_fields(got: Any, want: Any) -> None:
 def _weights_differ(got: Any, want: Any) -> bool:
     """Whether the weights differ, or the basis of a subspace, or, if there are neither, anything."""
     fields, expected = (host_arrays_of(learner) for learner in (got, want))
-    names = [n for n in (got.method.state.weights, "basis") if n in expected][:1] or list(expected)
-    return any(not np.array_equal(fields[n], expected[n]) for n in names)
+    return any(not np.array_equal(fields[n], expected[n]) for n in learned_fields(want))

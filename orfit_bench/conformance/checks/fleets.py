@@ -193,6 +193,12 @@ def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
     return []
 
 
+def stacked(parts: list[Chunk]) -> tuple[Array, Array | None]:
+    """The rows of all members, and their targets."""
+    targets = [part.y for part in parts if part.y is not None]
+    return np.stack([part.X for part in parts]), np.stack(targets) if targets else None
+
+
 def refuses(context: CheckContext, learner: Any, rows: Chunk) -> bool:
     """Let a learner that is alone learn rows, and return whether it refuses one."""
     try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import hint_for_checked_rows
 from orfit_bench.conformance.check import check, ensure_raises
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import FEATURES, Chunk
@@ -104,7 +105,8 @@ def nonfinite_input_is_refused(context: CheckContext) -> None:
                 y[2] = value
                 yield f"y with {value}", good.X, y
 
-    _ensure_refused(context, invalid, ValueError)
+    with hint_for_checked_rows(context):
+        _ensure_refused(context, invalid, ValueError)
 
 
 @check()
@@ -131,7 +133,7 @@ def non_numeric_input_is_refused(context: CheckContext) -> None:
     _ensure_refused(context, of_types, TypeError)
 
 
-@check(all_variants=False)
+@check(all_variants=False, own_settings=True)
 def invalid_settings_are_refused(context: CheckContext) -> None:
     """Unknown settings, and values of the wrong type or out of range, raise TypeError or ValueError in `create`."""
     tried: dict[str, list[Any]] = {"no_such_setting": [1]}

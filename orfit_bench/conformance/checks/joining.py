@@ -16,12 +16,13 @@ from orfit_bench.conformance.checks.fleets import (
     needs_fleets,
     new_members,
     refuses,
+    stacked,
 )
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.large_states import large_fields, with_large_field
 from orfit_bench.conformance.precision_marks import GROWTH, mark_of
-from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.fleets.factory import stack
 
 SIZES_OF_ROWS = 2
@@ -57,7 +58,7 @@ def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
     fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
     parts = [_with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), sizes) for i, sizes in enumerate(EXTREMES)]
     refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part)]
-    named = members_that_refuse(fleet, *_stacked(parts))
+    named = members_that_refuse(fleet, *stacked(parts))
     ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
     _ensure_finite_and_counted(fleet, alone, "after an extreme row")
 
@@ -76,7 +77,7 @@ def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
         alone = [with_large_field(context, start, name, 0.4 / 2**i) for i in range(MEMBERS)]
         fleet = stack([learner.copy() for learner in alone])
         refused = [i for i, learner in enumerate(alone) if refuses(context, learner, rows)]
-        named = members_that_refuse(fleet, *_stacked([rows] * MEMBERS))
+        named = members_that_refuse(fleet, *stacked([rows] * MEMBERS))
         ensure(named == refused, f"with a large {name} the members {named} refuse a row, learners alone: {refused}")
         _ensure_finite_and_counted(fleet, alone, f"from a large {name} on")
 
@@ -105,12 +106,6 @@ def _ensure_finite_and_counted(fleet: Any, alone: list[Any], after: str) -> None
         ensure(got == want, f"member {i} counts {got} rows {after}, the learner that is alone {want}")
 
 
-def _stacked(parts: list[Chunk]) -> tuple[Array, Array | None]:
-    """The rows of all members, and their targets."""
-    targets = [part.y for part in parts if part.y is not None]
-    return np.stack([part.X for part in parts]), np.stack(targets) if targets else None
-
-
 @check(needs_fleets)
 def fleet_members_lose_digits_alone(context: CheckContext) -> None:
     """Rows of any size mark lost precision, or are refused, in the members of a fleet where learners alone say so."""
@@ -120,7 +115,7 @@ def fleet_members_lose_digits_alone(context: CheckContext) -> None:
         fleet = stack(alone)
         parts = [_growing(chunk.cut(2 * i, 2 * i + 2), GROWTH ** (1 + MEMBERS * step + i)) for i in range(MEMBERS)]
         refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part)]
-        named = members_that_refuse(fleet, *_stacked(parts))
+        named = members_that_refuse(fleet, *stacked(parts))
         ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
         marks, want = ([mark_of(context, one) for one in learners] for learners in (fleet, alone))
         ensure(marks == want, f"the marks of lost precision of the members are {marks}, of learners alone {want}")

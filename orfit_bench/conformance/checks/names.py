@@ -20,7 +20,7 @@ from orfit_bench.conformance.check import (
 )
 from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.merging import merge_or_skip, merges_by_default, needs_merge
-from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows, partial_fit
+from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import FEATURES, Array, Chunk, frozen
 from orfit_bench.learners.restoring import from_bytes, restore
@@ -51,7 +51,7 @@ def _learn_unnamed(context: CheckContext, chunk: Chunk) -> Any:
     """A learner of the same rows without names."""
     learner = context.create()
     for i in range(NAMED):
-        partial_fit(learner, chunk, i)
+        context.learn_silently(learner, chunk.cut(i, i + 1))
     return learner
 
 
@@ -71,16 +71,16 @@ def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
         ensure_raises(partial(learn_one, learner, wrong, chunk, 0), ValueError, f"a row with {what}")
         ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
     found = context.compare(chunk, (learner, plain))
-    _ensure_warns_of_no_names(learner, chunk)
+    _ensure_warns_of_no_names(context, learner, chunk)
     return found
 
 
-def _ensure_warns_of_no_names(learner: Any, chunk: Chunk) -> None:
+def _ensure_warns_of_no_names(context: CheckContext, learner: Any, chunk: Chunk) -> None:
     """Rows without names, behind such with names, give one warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for i in (NAMED, NAMED + 1):
-            partial_fit(learner, chunk, i)
+            context.learn_silently(learner, chunk.cut(i, i + 1))
     given = [w for w in caught if w.category is UserWarning and "names of columns" in str(w.message)]
     ensure(len(given) == 1, f"{len(given)} warnings of two rows without names, want one")
 

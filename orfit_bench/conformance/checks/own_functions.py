@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, ensure_raises
+from orfit_bench.conformance.checks.agreement import needs_models
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import FEATURES
 from orfit_bench.learners.restoring import from_bytes, load, restore
@@ -74,11 +75,6 @@ class Failing:
     def _call(self, value: Any) -> Any:
         self.left -= 1
         return self._fail(value) if self.left == 0 else value
-
-
-def needs_models(context: CheckContext) -> str:
-    """The kernel must learn models of the user."""
-    return "" if _learns_models(context) else "it learns the linear model only"
 
 
 @check(needs_models, all_variants=False)

@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import Deviation, check, ensure
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.checks.state import needs_derived_fields
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.inspection import host_arrays_of, learned_fields
 from orfit_bench.conformance.rows import ROWS, Chunk
 from orfit_bench.learners.restoring import restore
 from orfit_bench.spec.law import to_numpy64
@@ -37,7 +37,7 @@ def the_same_row_is_approached(context: CheckContext) -> None:
     """
     row = context.rows(n=1)
     row = row.with_rows(0.5 * row.X / np.linalg.norm(row.X))
-    often = row.map(lambda a: np.repeat(a, COPIES, axis=0))
+    often = row.repeat(COPIES)
     learners = context.initialize(row), context.train(row), context.train(often)
     before, once, after = (_error(context, learner, row) for learner in learners)
     errors = f"{before:.1e} at the start, {once:.1e} after learning it once, {after:.1e} after {COPIES} times"
@@ -81,8 +81,7 @@ def rows_of_any_scale_count(context: CheckContext) -> None:
 def _weights(learner: Any) -> bytes:
     """The bytes of the weights, or of the basis, or, if there are neither, of all fields."""
     fields = host_arrays_of(learner)
-    names = [n for n in (learner.method.state.weights, "basis") if n in fields][:1] or list(fields)
-    return b"".join(fields[name].tobytes() for name in names)
+    return b"".join(fields[name].tobytes() for name in learned_fields(learner))
 
 
 def _after_many_steps(context: CheckContext, chunk: Chunk) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import calls_that_learn, ensure_finite_state, rows_until_refusal
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying, worst
+from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.invalid_input import TOO_LARGE
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
@@ -62,12 +63,7 @@ def _ensure_refused(act: Callable[[], Any], what: str) -> None:
         ensure_raises(act, (TypeError, ValueError), what)
 
 
-def needs_targets(context: CheckContext) -> str:
-    """The method must learn targets."""
-    return "" if context.method.traits.supervised else "it learns rows without targets"
-
-
-@check(needs_targets, all_variants=False)
+@check(needs_predictions, all_variants=False)
 def missing_targets_are_of_a_wrong_type(context: CheckContext) -> None:
     """None, a set or a generator as the targets raise TypeError in every call that learns rows, and change nothing."""
     chunk = context.rows(n=2 * context.batch_size)
@@ -90,10 +86,10 @@ def single_rows_are_refused_like_rows(context: CheckContext) -> None:
     learner = context.train(chunk.cut(0, 2 * context.batch_size))
     before = learner.copy()
     for what, x in _wrong_rows(np.array(chunk.X[0])):
-        _ensure_refused(partial(learn_one, learner, x, chunk, 0), f"learn_one with {what}")
+        _ensure_refused(partial(learn_one, learner, x, chunk, 0), f"learn_one of {what}")
         if context.method.traits.supervised:
             for name, act in (("predict_one", learner.predict_one), ("predict", lambda x: learner.predict(x[None]))):
-                _ensure_refused(partial(act, x), f"{name} with {what}")
+                _ensure_refused(partial(act, x), f"{name} of {what}")
         context.ensure_identical(learner, before, f"after {what} was refused")
     if context.method.traits.numbers:
         too_many = np.ones(1 + (context.variant.outputs or 1))

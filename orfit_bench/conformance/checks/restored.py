@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if
-from orfit_bench.conformance.checks.agreement import needs_inverse_gram
+from orfit_bench.conformance.checks.agreement import is_linear, needs_inverse_gram
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.checks.unchanging import to_buffer
 from orfit_bench.conformance.context import CheckContext
@@ -143,7 +143,7 @@ def _draws_at_the_start(learner: Any) -> bool:
 @check(needs_inverse_gram)
 def starts_with_the_declared_information(context: CheckContext) -> Deviation:
     """Before the first row the inverse Gram matrix is that of the declaration for no rows."""
-    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "it is of linear models")
+    skip_if(not is_linear(context), "it is of linear models")
     assert context.method.theory.inverse_gram
     name, rows = context.method.theory.inverse_gram
     learner, chunk = context.initialize(context.rows(d=6)), context.rows(d=6)

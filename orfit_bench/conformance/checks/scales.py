@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 
 from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
-from orfit_bench.conformance.check import Deviation, check, skip_if, worst
-from orfit_bench.conformance.checks.chunks import needs_predictions
+from orfit_bench.conformance.check import Deviation, check, names_settings, skip_if, worst
+from orfit_bench.conformance.checks.agreement import is_linear
+from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen, times
 from orfit_bench.errors import AccuracyWarning, DivergedError
-from orfit_bench.spec import LINEAR, Number
+from orfit_bench.spec import Number
 
 NEAR = (-20, 20)
 """Powers of two by which rows or targets are scaled to find out what their scale changes."""
@@ -35,12 +35,6 @@ def far(context: CheckContext, squares: bool) -> tuple[int, ...]:
     return (MARGIN - half, half - MARGIN, *beyond, -end, end)
 
 
-def needs_linear_numbers(context: CheckContext) -> str:
-    """The method must learn a linear model and predict numbers."""
-    labels = "labels have no scale" if context.method.traits.labels else ""
-    return needs_linear_model(context) or needs_predictions(context) or labels
-
-
 @check(needs_linear_model, numbers="any")
 def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
     """Where rows of another scale give the same predictions, those of any scale do, or give a warning or an error."""
@@ -48,7 +42,7 @@ def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
     return _compare_scales(context, Chunk.scale_rows, _undo_scale_of_rows, squares)
 
 
-@check(needs_linear_numbers, numbers="any")
+@check(needs_numbers, numbers="any")
 def predictions_scale_with_targets(context: CheckContext) -> Deviation | None:
     """Where predictions scale with the targets, they do so for targets of any scale, or these are refused."""
     return _compare_scales(context, Chunk.scale_targets, lambda _, f, power: times(f, -power), squares=False)
@@ -58,7 +52,7 @@ def _compare_scales(
     context: CheckContext, scale: Scale, undo: Callable[[CheckContext, Array, int], Array], squares: bool
 ) -> Deviation | None:
     """The deviation of what is predicted from rows of any scale, if small changes of the scale change nothing."""
-    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "it is of rows of a linear model")
+    skip_if(not is_linear(context), "it is of rows of a linear model")
     found = []
     for one in _with_zeros(context):
         chunk = one.rows()
@@ -68,7 +62,7 @@ def _compare_scales(
             other = _predicted(one, scaled) if one.accepts(scaled) else None
             if plain is None or other is None:
                 continue
-            deviation = one.compare(chunk, (undo(one, other, power), plain), of=f"scale 2^{power}, {one.variant}")
+            deviation = one.compare(chunk, (undo(one, other, power), plain), of=f"scale 2^{power}")
             if power in NEAR and not deviation.holds:
                 break
             found.append(deviation)
@@ -80,8 +74,7 @@ def _with_zeros(context: CheckContext) -> Iterator[CheckContext]:
     yield context
     for setting in context.method.settings:
         if isinstance(setting.type, Number) and setting.type.low == 0 and 0.0 in setting.type:
-            variant = replace(context.variant, settings={**context.variant.settings, setting.name: 0.0})
-            one = replace(context, variant=variant)
+            one = context.with_settings(**{setting.name: 0.0})
             if not one.lacking and _learns(one):
                 yield one
 
@@ -95,6 +88,7 @@ def _learns(context: CheckContext) -> bool:
     return True
 
 
+@names_settings
 def _predicted(context: CheckContext, chunk: Chunk) -> Array | None:
     """The predictions before each step, or the projections after the last one; None after an error or a warning."""
     try:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.check import check, ensure, names_settings
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.rows import ROWS
-from orfit_bench.conformance.variants import Variant, others, variants
+from orfit_bench.conformance.variants import others, variants
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec import Setting
 
@@ -22,7 +22,7 @@ NUMBERS_OF_ROWS = (ROWS, 10 * ROWS)
 """A setting may matter for rare rows only, such as those with an error within a margin."""
 
 
-@check(all_variants=False, once=True)
+@check(all_variants=False, once=True, own_settings=True)
 def settings_have_effect(context: CheckContext) -> None:
     """Every setting changes the state or the predictions, at least together with some other settings."""
     idle = [
@@ -36,27 +36,28 @@ def settings_have_effect(context: CheckContext) -> None:
 def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
     """Whether some value of a setting changes the result with some of the variants that do not set it themselves."""
     for variant in variants(context.method):
-        if name not in variant.settings and not replace(context, variant=variant).lacking:
-            changed = [replace(variant, settings={**variant.settings, name: value}) for value in values]
+        one = replace(context, variant=variant)
+        if name not in variant.settings and not one.lacking:
+            changed = [one.with_settings(**{name: value}) for value in values]
             for n in NUMBERS_OF_ROWS:
-                before = outcome(context, variant, n)
-                if any(differ(outcome(context, other, n), before) for other in changed):
+                before = outcome(one, n)
+                if any(differ(outcome(other, n), before) for other in changed):
                     return True
     return False
 
 
 def _offered(context: CheckContext, setting: Setting) -> list[Any]:
     """The other values of a setting that the kernel does not lack."""
-    return [v for v in others(setting) if not replace(context, variant=Variant({setting.name: v})).lacking]
+    return [v for v in others(setting) if not context.with_settings(**{setting.name: v}).lacking]
 
 
-def outcome(context: CheckContext, variant: Variant, n: int = ROWS) -> Outcome:
-    """What a learner with a variant of the settings has after n rows."""
-    other = replace(context, variant=variant)
+@names_settings
+def outcome(context: CheckContext, n: int = ROWS) -> Outcome:
+    """What a learner has after n rows."""
     try:
-        chunk = other.rows(n=n)
-        learner = other.create()
-        predictions = other.learn(learner, chunk)
+        chunk = context.rows(n=n)
+        learner = context.create()
+        predictions = context.learn(learner, chunk)
     except (ValueError, DivergedError):
         return None
     return {**host_arrays_of(learner), "predictions": predictions, "pending": learner.pending}

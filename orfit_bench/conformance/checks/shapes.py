@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from orfit_bench.conformance.acceptance import assert_learns
 from orfit_bench.conformance.check import Deviation, check
 from orfit_bench.conformance.context import CheckContext
@@ -20,7 +18,7 @@ def one_row(context: CheckContext) -> Deviation:
 def one_feature(context: CheckContext) -> Deviation:
     """Rows of one feature are learned, with as few components as possible."""
     few = {name: value for name, value in smallest(context.method).items() if name != "batch_size"}
-    narrow = replace(context, variant=replace(context.variant, settings={**context.variant.settings, **few}))
+    narrow = context.with_settings(**few)
     return assert_learns(narrow, narrow.rows(d=1))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import hint_for_checked_rows
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
@@ -32,15 +33,6 @@ def learn_one(learner: Any, x: Any, chunk: Chunk, i: int) -> None:
             learner.learn_one(x, y)
 
 
-def partial_fit(learner: Any, chunk: Chunk, i: int) -> None:
-    """Learn the row i as rows."""
-    row = chunk.cut(i, i + 1)
-    if row.y is None:
-        learner.partial_fit(row.X)
-    else:
-        learner.partial_fit(row.X, row.y)
-
-
 def predict_one(context: CheckContext, learner: Any, x: Array) -> Array:
     """The prediction for one row, or its projection, in host memory."""
     supervised = context.method.traits.supervised
@@ -56,10 +48,10 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     one, rows = context.create(), context.create()
     for i in range(len(chunk.X)):
         learn_one(one, chunk.X[i], chunk, i)
-        partial_fit(rows, chunk, i)
+        context.learn_silently(rows, chunk.cut(i, i + 1))
         ensure(one.pending == rows.pending, f"{one.pending} rows are pending after {i + 1}, want {rows.pending}")
     ensure(one.n_samples_seen_ == len(chunk.X), f"{one.n_samples_seen_} rows seen after {len(chunk.X)}")
-    _ensure_refused(one, chunk)
+    _ensure_refused(context, one, chunk)
     _ensure_complex_is_refused(context, one, chunk)
     pairs: list[tuple[Any, Any]] = [(one, rows)]
     if context.method.traits.labels:
@@ -72,11 +64,12 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
-def _ensure_refused(learner: Any, chunk: Chunk) -> None:
+def _ensure_refused(context: CheckContext, learner: Any, chunk: Chunk) -> None:
     """A row that is not finite raises ValueError and changes nothing."""
     before, x = learner.to_bytes(), chunk.X[0].copy()
     x[-1] = np.inf
-    ensure_raises(lambda: learn_one(learner, x, chunk, 0), ValueError, "learn_one of a row that is not finite")
+    with hint_for_checked_rows(context):
+        ensure_raises(lambda: learn_one(learner, x, chunk, 0), ValueError, "learn_one of a row that is not finite")
     ensure(learner.to_bytes() == before, "learn_one refused a row and changed the learner")
 
 

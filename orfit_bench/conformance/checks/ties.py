@@ -9,10 +9,10 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
 from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.checks.agreement import is_linear
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Array, Chunk
-from orfit_bench.spec import LINEAR
 
 TIED = 12
 """Features and rows: more than a memory of the variants holds, a multiple of their batches."""
@@ -96,5 +96,5 @@ def _axis(row: Array) -> int:
 
 def _tied(context: CheckContext) -> Chunk:
     """Rows along the axes, all of the same size."""
-    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "it is of rows of a linear model")
+    skip_if(not is_linear(context), "it is of rows of a linear model")
     return context.rows(n=TIED, d=TIED).with_rows(2 * np.eye(TIED))

@@ -10,12 +10,18 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.checks.chunks import needs_batch_size
-from orfit_bench.conformance.checks.fleets import MEMBERS, needs_fleets, own_settings
+from orfit_bench.conformance.checks.fleets import (
+    MEMBERS,
+    members_that_refuse,
+    needs_fleets,
+    own_settings,
+    refuses,
+    stacked,
+)
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.precision_marks import mark_of
 from orfit_bench.conformance.rows import ROWS, Chunk
-from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
 from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import REFERENCE
@@ -67,7 +73,7 @@ def step_is_a_batch_of_its_size(context: CheckContext) -> Deviation:
         by_steps, by_rows = context.initialize(chunk), context.train(chunk, batch_size=n)
         for i in range(0, 3 * n, n):
             context.step(by_steps, chunk.cut(i, i + n))
-        found.append(context.compare(chunk, (by_steps, by_rows), of=f"steps of {n} rows:"))
+        found.append(context.compare(chunk, (by_steps, by_rows), of=f"steps of {n} rows, batch_size={n}:"))
     return worst(found)
 
 
@@ -83,10 +89,10 @@ def fleet_members_leave_and_return(context: CheckContext) -> Deviation:
         parts = [_scaled(chunk.cut(2 * i, 2 * i + 2), size if i == member else 1.0) for i in range(MEMBERS)]
         order = 1 - 2 * (turn % 2)
         fleet = stack(members[::order])
-        _learn_together(fleet, parts[::order])
+        members_that_refuse(fleet, *stacked(parts[::order]))
         members = [fleet[i] for i in range(MEMBERS)][::order]
         for learner, part in zip(alone, parts, strict=True):
-            _learn_if_possible(context, learner, part)
+            refuses(context, learner, part)
     marks, want = ([mark_of(context, learner) for learner in learners] for learners in (members, alone))
     ensure(marks == want, f"the marks of lost precision of the members are {marks}, of learners alone {want}")
     counts, expected = ([learner.n_samples_seen_ for learner in learners] for learners in (members, alone))
@@ -115,20 +121,3 @@ def _scaled(chunk: Chunk, size: float) -> Chunk:
     """The rows times a number, the largest of each at most this number."""
     X = np.asarray(chunk.X)
     return chunk.with_rows(X / abs(X).max() * X.dtype.type(size)) if size > 1 else chunk
-
-
-def _learn_together(fleet: Any, parts: list[Chunk]) -> None:
-    y = None if parts[0].y is None else np.stack([part.y for part in parts if part.y is not None])
-    try:
-        with np.errstate(all="ignore"):
-            fleet.partial_fit(np.stack([part.X for part in parts]), y)
-    except DivergedError:
-        pass
-
-
-def _learn_if_possible(context: CheckContext, learner: Any, part: Chunk) -> None:
-    try:
-        with np.errstate(all="ignore"):
-            context.learn(learner, part)
-    except DivergedError:
-        pass

@@ -54,7 +54,7 @@ def target_of_zero_is_approached(context: CheckContext) -> None:
     chunk = context.rows()
     B = context.batch_size
     learner = context.train(chunk.cut(0, 2 * B))
-    row = _repeated(context, chunk.cut(2 * B, 2 * B + 1))
+    row = chunk.cut(2 * B, 2 * B + 1).repeat(B)  # the rows of one step
     before = context.predict(learner, row.X)
     if not context.accepts(_with_targets(row, 0.0)) or not context.accepts(row._replace(y=2 * before)):
         return
@@ -65,11 +65,6 @@ def target_of_zero_is_approached(context: CheckContext) -> None:
             np.abs(zero).max() < size,
             f"after a step with the target 0 a prediction of {before.flat[0]:.3g} is {zero.flat[0]:.3g}",
         )
-
-
-def _repeated(context: CheckContext, row: Chunk) -> Chunk:
-    """The rows of one step: this one again and again."""
-    return row.map(lambda a: frozen(np.repeat(a, context.batch_size, axis=0)))
 
 
 def _prediction_after(context: CheckContext, learner: Any, rows: Chunk) -> Array:
