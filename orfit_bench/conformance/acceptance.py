@@ -1,4 +1,4 @@
-"""Whether rows are learned, or refused where they may be: what checks with unusual rows share."""
+"""What checks of unusual rows share: rows are learned, or refused where that is allowed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
 
 @names_settings
 def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
-    """Learn the rows; NotApplicable if they are refused and may be.
+    """Learn the rows; NotApplicable if they are refused where that is allowed.
 
     They may be refused if the reference refuses the same row or, without a reference, if nothing is guaranteed for the
     settings.
@@ -68,11 +68,11 @@ def calls_that_learn(context: CheckContext) -> dict[str, Callable[[Any, Chunk], 
 
 
 def train_with_other_settings(context: CheckContext, chunk: Chunk) -> Any:
-    """A learner of the rows with one setting changed; None if the method has none that learns them."""
+    """A learner of the rows with one setting changed; None if no such learner learns them."""
     for settings in alone(context.method):
         try:
             return context.train(chunk, **settings)
-        except (TypeError, ValueError, DivergedError, LackingError):  # it learns no such rows
+        except (TypeError, ValueError, DivergedError, LackingError):  # it does not learn such rows
             continue
     return None
 
@@ -94,7 +94,7 @@ def ensure_finite(context: CheckContext, learner: Any, chunk: Chunk) -> None:
 
 
 def ensure_finite_state(learner: Any, when: str, except_for: str = "") -> None:
-    """Every array of the state must be finite, but one, and targets that are missing."""
+    """Every array of the state must be finite, except for `except_for` and pending targets, which may be missing."""
     for name, a in learner.state().data_vars.items():
         may_be_nan = a.dtype.kind != "f" or name in ("pending_y", except_for)
         ensure(

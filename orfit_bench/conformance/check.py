@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from orfit_bench.conformance.context import CheckContext
 
 MAX_USEFUL_BOUND = 0.1
-"""From this bound on, not one decimal digit is left to compare."""
+"""With a bound this large, no decimal digit is left to compare."""
 
 
 class Violation(AssertionError):
@@ -32,7 +32,7 @@ class Unproven(Exception):
 
 
 class Note(str):
-    """What a passed check has to say."""
+    """The remark of a check that passed."""
 
 
 class Deviation(NamedTuple):

@@ -38,7 +38,7 @@ class CheckContext(Driver):
 
     @cached_property
     def lacking(self) -> str:
-        """What the kernel says it lacks of what the variant needs, with its reason; empty if it has all."""
+        """What the variant needs and the kernel declares that it lacks, with the reason; empty if it lacks nothing."""
         settings = check_settings(self.method.name, self.method.settings, self.variant.settings)
         kernel = registry().kernel(self.backend.name, self.method.name)
         key, reason = lacking_setting(kernel, self.method, settings)
@@ -70,10 +70,10 @@ class CheckContext(Driver):
 
     @property
     def is_exact(self) -> bool:
-        """Whether states do not depend on the division into calls, bit by bit: on the reference, which goes row by row.
+        """Whether states are equal bit by bit for any division into calls: on the reference, which learns row by row.
 
-        A method whose weights are solved when they are needed sums the rows of a call in one product, and a model whose
-        classes are known later computes fewer outputs by then.
+        Except for methods with a `solution`, which sum the rows of a call in one product, and for models of labels,
+        which compute fewer outputs until all classes are known.
         """
         grows = self.method.traits.labels and self.variant.model is not LINEAR
         return self.is_reference and not (self.method.state.solution or grows)
@@ -115,7 +115,7 @@ class CheckContext(Driver):
         *pairs : tuple
             (result, expected): learners, or arrays in host memory.
         of : str
-            What is compared; with a colon at its end, after which rows.
+            What is compared. If it ends with a colon, the name of the array is appended.
         exact : bool
             Whether the states of learners must be equal bit by bit; arrays are compared up to the bound.
         learn : callable
@@ -157,7 +157,7 @@ class CheckContext(Driver):
 
 
 def _size_of_difference(one: Any, other: Any, name: Any) -> str:
-    """By how much two arrays of numbers differ at most, where they can be subtracted."""
+    """The largest difference of two arrays of numbers, as text; empty if they cannot be subtracted."""
     if name not in one or name not in other or one[name].shape != other[name].shape or one[name].dtype.kind not in "fc":
         return ""
     return f", {name} by up to {np.abs(one[name].values - other[name].values).max(initial=0):.1e}"

@@ -30,18 +30,18 @@ CUBIC = {
     "det": 1,
     "slogdet": 1,
 }
-"""Operations of a factorisation of an (m, n) matrix, in units of m n min(m, n): leading terms, to a factor of a few."""
+"""Operations of a factorisation of an (m, n) matrix, in units of m n min(m, n), within a small factor."""
 
 
 class Counted(np.ndarray[Any, Any]):
-    """An array whose arithmetic is counted, as is that of every result."""
+    """An array whose arithmetic is counted, like that of all its results."""
 
     flops = 0.0
     in_double = 0.0
-    """Those of which a result is in float64."""
+    """The operations with a result in float64."""
 
     def dot(self, b: Any, out: Any = None) -> Any:
-        """As the function, which is counted."""
+        """The same as `numpy.dot`, which is counted."""
         return np.dot(self, b)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:

@@ -52,7 +52,7 @@ def check_metric(metric: Metric) -> list[str]:
     Parameters
     ----------
     metric : Metric
-        The metric may be None, not applicable, for some of these, but not for all; then methods of plugins are tried.
+        It may be None (not applicable) for some records. If it is None for all, methods of plugins are tried.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def check_experiment(experiment: Experiment) -> list[str]:
 def check_plugins(names: Sequence[str] = ()) -> tuple[int, list[str]]:
     """The number of streams, metrics, models and experiments, and what is wrong with them.
 
-    Those of the plugins or distributions named, and those that are named themselves; without names, all.
+    Only those of the named plugins and distributions, and those that are named themselves; all if nothing is named.
     """
     checks: dict[str, Callable[[Any], list[str]]] = {
         "streams": check_stream,
@@ -134,7 +134,7 @@ def check_plugins(names: Sequence[str] = ()) -> tuple[int, list[str]]:
 
 
 def _found(kind: str, name: str, faults: Callable[[Any], Iterator[str]], declared: object) -> list[str]:
-    """The faults, of which an exception is one."""
+    """The faults; an exception is one of them."""
     found: list[str] = []
     try:
         found.extend(faults(declared))
@@ -187,7 +187,7 @@ def _metric_faults(metric: Metric) -> Iterator[str]:
         ]
         values |= _measured(metric, others)
     if all(value is None for value in values.values()):
-        yield f"it is None for each of {', '.join(values)}, so that no table would show it"
+        yield f"it is None for each of {', '.join(values)}, so no table would show it"
     for method, value in values.items():
         if value is not None and not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
             yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
@@ -199,7 +199,7 @@ def _measured(metric: Metric, methods: Iterable[str]) -> dict[str, Any]:
 
 
 def _records(methods: Iterable[str]) -> Iterator[Record]:
-    """The records of learners of these methods, with two tasks and a test set; not of those that cannot learn."""
+    """Records of learners of these methods, with two tasks and a test set; methods that cannot learn are left out."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal(ROWS)
     for method in methods:
@@ -209,7 +209,7 @@ def _records(methods: Iterable[str]) -> Iterator[Record]:
         data = Data(X[:30], learned, test=(X[30:], held_out), tasks=(0, 15, 30))
         try:
             learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
-        except Exception:  # the checks of its own method say why
+        except Exception:  # the checks of this method say why
             continue
         yield Record(
             data=data,

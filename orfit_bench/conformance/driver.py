@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Driver:
-    """Draws rows for a method, and lets learners of it on a backend in a dtype learn them."""
+    """Draws rows for a method, and creates and trains its learners on a backend in a dtype."""
 
     method: Method
     backend: Backend
@@ -82,14 +82,14 @@ class Driver:
         return None if predictions is None else np.asarray(learner.backend.asnumpy(predictions))
 
     def learn_raw(self, learner: Any, chunk: Chunk) -> Any:
-        """As `learn`, with the array of the backend."""
+        """The same as `learn`, but return the array of the backend."""
         if not self.method.traits.supervised:
             learner.partial_fit(chunk.X)
             return None
         return learner.prequential(chunk.X, chunk.y, **chunk.time_varying)
 
     def learn_silently(self, learner: Any, chunk: Chunk) -> None:
-        """Learn the rows without predictions: a single one by the short path for it."""
+        """Learn the rows without predictions; a single row takes the short path for one row."""
         if self.method.traits.supervised:
             learner.partial_fit(chunk.X, chunk.y, **chunk.time_varying)
         else:
@@ -107,7 +107,7 @@ class Driver:
         return np.asarray(learner.backend.asnumpy(self.predict_raw(learner, X)))
 
     def predict_raw(self, learner: Any, X: Array) -> Any:
-        """As `predict`, with the array of the backend."""
+        """The same as `predict`, but return the array of the backend."""
         if not self.method.traits.supervised:
             return learner.inverse_transform(learner.backend.asnumpy(learner.transform(X)))
         return (learner.decision_function if self.method.traits.labels else learner.predict)(X)
@@ -140,7 +140,7 @@ class Driver:
         return np.asarray(to_numpy64(y).reshape(len(y), -1))
 
     def initial_weights(self, learner: Any, chunk: Chunk) -> Array:
-        """The weights before the first row, (p, r) like those of the learner now."""
+        """The weights before the first row, in the shape (p, r) that they have now."""
         if self.method.traits.labels:
             return np.zeros(learner.array(self.method.state.weights).shape)
         return np.asarray(to_numpy64(self.initialize(chunk).array(self.method.state.weights)))

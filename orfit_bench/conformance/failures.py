@@ -1,4 +1,4 @@
-"""The failures of a run as messages: those with one cause are one, and what explains others comes first."""
+"""The failures of a run as messages: failures with the same cause are combined, and causes come first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orfit_bench.conformance.check import FIRST, SMOKE, rank
 from orfit_bench.conformance.result import FAILED, CheckResult
 
 MAX_CONSEQUENCES = 5
-"""Failures beside one that may explain them, of which each is described."""
+"""Up to this number, failures are described one by one although another failure may explain them."""
 NUMBERS = re.compile(r"\d[\d.e+-]*")
 
 
@@ -59,13 +59,13 @@ def failures(results: Iterable[CheckResult]) -> list[Failure]:
 
 
 def _key(result: CheckResult) -> tuple[str, ...]:
-    """What failures that are one message have in common: the cause, or the check and its reason but for numbers."""
+    """What the failures of one message have in common: the cause, or the check and its reason without numbers."""
     cause = result.cause or (result.reason if result.check == SMOKE else "")
     return (cause,) if cause else (result.check, NUMBERS.sub("", result.reason))
 
 
 def _shortened(failures: list[Failure]) -> Iterator[Failure]:
-    """The failures of a kernel; where one explains others and these are many, they are one failure."""
+    """The failures of a kernel; if one may explain many others, those are combined."""
     others = [one for one in failures if one.rank == len(FIRST) and not one.results[0].cause]
     explained = any(one.rank < len(FIRST) for one in failures) and len(others) > MAX_CONSEQUENCES
     yield from (one for one in failures if not (explained and one in others))

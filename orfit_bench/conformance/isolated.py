@@ -41,8 +41,8 @@ def conform_isolated(
     """Check methods, backends or plugins in worker processes.
 
     Each kernel learns its first rows before the other processes start; if it cannot, its other checks are not run.
-    No kernel is loaded in this process. A check fails if its process dies or its time is up. A kernel with which a
-    process dies while it is loaded, before any check, is a problem of the report.
+    No kernel is loaded in this process. A check fails if its process dies or its time is up. If a process
+    dies while it loads a kernel, before any check, the report has a problem.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""States of which a field has numbers near the largest one."""
+"""States with numbers near the largest of their dtype."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from orfit_bench.learners.restoring import restore
 
 
 def large_fields(learner: Any) -> list[str]:
-    """The fields of numbers that have an entry other than zero; of a root, the square would overflow."""
+    """The numeric fields with a nonzero entry; not roots, whose squares would overflow."""
     fields = [f.name for f in layout_of(learner).fields if f.compared == "entries" and not f.role.endswith("root")]
     arrays = host_arrays_of(learner)
     return [name for name in fields if arrays[name].dtype.kind == "f" and arrays[name].any()]
 
 
 def with_large_field(context: CheckContext, learner: Any, name: str, share: float) -> Any:
-    """A learner in the same state, of which one field is so large that its largest number is a share of all numbers."""
+    """A learner in the same state, with one field scaled so that its largest entry is a share of the largest float."""
     state, largest = learner.state(), float(np.finfo(context.dtype).max)
     values = state[name].values
     values[...] = values / abs(values).max() * values.dtype.type(share * largest)

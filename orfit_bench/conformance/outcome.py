@@ -101,7 +101,7 @@ def _run_function(one: Check, context: CheckContext) -> Deviation | Note | None:
 
 
 def _may_diverge(context: CheckContext) -> bool:
-    """Whether a refused step is acceptable: nothing is guaranteed for the settings, and the rows decide nothing."""
+    """Whether a refused step is acceptable: the settings guarantee nothing, and the problem is too ill-conditioned."""
     return not context.variant.guaranteed and tolerance(context, context.rows()) > MAX_USEFUL_BOUND
 
 

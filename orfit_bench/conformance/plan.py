@@ -40,11 +40,11 @@ def plan_pair(
 ) -> list[PlannedCheck]:
     """Every check that applies to one method on one backend.
 
-    If the kernel cannot be loaded, it is the first check alone, whose failure says why.
+    If the kernel cannot be loaded, only the first check, whose failure says why.
     """
     found: list[PlannedCheck] = []
     available = not registry().absence(backend, method)
-    loadable = _is_loadable(backend, method)  # what a check needs can be told only of a kernel that is there
+    loadable = _is_loadable(backend, method)  # what a check needs is known only of kernels that can be loaded
     lacks = registry().capabilities(backend, method)
     for dtype in dict.fromkeys(dtypes):
         if (dtype == "float32" and available and lacks["float32"]) or (
@@ -62,7 +62,7 @@ def plan_pair(
 
 
 def _applies(one: Check, context: CheckContext) -> bool:
-    """Whether a check applies to a kernel, also if it is skipped for what the kernel lacks."""
+    """Whether a check applies to a kernel, even if it will be skipped because the kernel lacks something."""
     try:
         return not one.needs(context)
     except LackingError:

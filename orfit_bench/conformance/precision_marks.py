@@ -1,4 +1,4 @@
-"""The mark of a state that half of its digits are lost, and rows by which they are."""
+"""The mark in a state that half of the digits are lost, and rows that cause it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orfit_bench.conformance.rows import Chunk
 FIRST, GROWING = 3, 10
 """Rows of ordinary size, and rows that grow until digits are lost or a row is refused."""
 GROWTH = 2.0**3
-"""By which each row that grows is larger than the one before it."""
+"""The factor from one growing row to the next."""
 
 
 def needs_mark(context: CheckContext) -> str:
@@ -29,7 +29,7 @@ def mark_of(context: CheckContext, learner: Any) -> float | None:
 
 
 def with_growing_rows(context: CheckContext, chunk: Chunk, growth: float = GROWTH) -> Chunk:
-    """The rows, of which those after the first grow; FIRST + GROWING rows."""
+    """FIRST + GROWING rows, of which those after the first FIRST grow."""
     X = np.array(chunk.X)
     for i in range(GROWING):
         X[FIRST + i] *= X.dtype.type(min(growth ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))

@@ -18,7 +18,7 @@ UNPROVEN: Final = "unproven"
 EXPECTED: Final = "expected failure"
 SKIPPED: Final = "skipped"
 LACKS: Final = "lacks"
-"""The cause of a check that is skipped because the kernel lacks what it needs; messages name that after this word."""
+"""The cause of a check that is skipped because the kernel lacks what it needs; messages name it after this word."""
 PROOF: Final = "wrong_numbers_are_noticed"
 """The check that tries laws on wrong learners."""
 STATUSES: tuple[Status, ...] = (PASSED, FAILED, UNPROVEN, EXPECTED, SKIPPED)
@@ -26,7 +26,7 @@ STATUSES: tuple[Status, ...] = (PASSED, FAILED, UNPROVEN, EXPECTED, SKIPPED)
 
 @dataclass(frozen=True, slots=True)
 class PlannedCheck:
-    """One check of one method on one backend in one dtype, by names only, so that it can go to another process."""
+    """One check of one method on one backend in one dtype, by names only, so that it can be sent to another process."""
 
     check: str
     method: str
@@ -68,7 +68,7 @@ class CheckResult(PlannedCheck):
     deviation, bound : float or None
         The measured deviation that is largest relative to its bound; None if nothing was measured.
     cause : str
-        The error that made it fail, equal for all checks that fail by it; empty if the check itself found something.
+        The error that made it fail, equal for all checks with this error; empty if the check itself found a mistake.
         "lacks" if it was skipped because the kernel declares in its LACKS that it does not offer what is needed.
     """
 

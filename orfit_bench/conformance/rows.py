@@ -15,7 +15,7 @@ Targets = Literal["numbers", "signs", "classes"]
 ROWS, FEATURES = 24, 5
 """Long enough to fill every memory, wide enough for two components and their complement."""
 MANY_OUTPUTS = 6
-"""More than algorithms for one to four outputs learn together."""
+"""More than four, the most outputs that algorithms for few outputs learn together."""
 
 
 class Chunk(NamedTuple):
@@ -94,8 +94,8 @@ def draw(
 ) -> Chunk:
     """Draw Gaussian rows with columns of decreasing scale, and noisy linear targets.
 
-    Or the signs of these targets; or a column of 0 and 1 for each class, three of them where outputs is None. There are
-    as many labels; if outputs is given, each of them is in the first rows.
+    Or the signs of these targets, or a column of 0 and 1 for each class. There are `outputs` classes or labels, three
+    if it is None; if it is given, each label occurs in the first rows.
     """
     rng = np.random.default_rng([seed, n, d])
     X = rng.standard_normal((n, d)) * np.geomspace(1, 0.25, d)

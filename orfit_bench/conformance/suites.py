@@ -23,7 +23,7 @@ def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:
     Returns
     -------
     callable
-        Assign it to a name that starts with `test_`; the pytest plugin of orfit-bench makes the tests of it.
+        Assign it to a name that starts with `test_`; the pytest plugin of orfit-bench turns it into tests.
 
     Examples
     --------

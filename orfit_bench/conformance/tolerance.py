@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 LearnFunction = Callable[["CheckContext", Any, Chunk], Any]
-"""Lets a learner learn the rows, and returns what is compared apart from its state."""
+"""Lets a learner learn the rows, and returns what is compared in addition to its state."""
 N_LARGE, N_SMALL = 2, 5
 """Perturbations of each size: one alone may miss the sensitive direction, and a cut-off may be crossed either way."""
 N_MORE = 16
-"""So many more decide about a deviation that is beyond the bound of the first ones."""
+"""Further perturbations, for a deviation that exceeds the bound of the first ones."""
 BOTH = 2
-"""Two results are compared, each of them within the bound around the exact one."""
+"""Two results are compared, and each may differ from the exact one by the bound."""
 ROUNDINGS_PER_ROW = 8
-"""Operations on single numbers in a step, which count beside those for each feature: error, gain, weight, settings."""
+"""Operations of a step on single numbers, in addition to those for each feature: error, gain, weight, settings."""
 
 
 def learn_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
@@ -72,7 +72,7 @@ def conditions(context: CheckContext, chunk: Chunk, learn: LearnFunction = learn
     few ulps, which the algorithm of the reference may amplify more (the square, for a covariance without noise). The
     second is left out if there is no reference, since it would then be measured on the code under test.
 
-    First from a few perturbations, then from one more at a time.
+    Yields the factor for a few perturbations, then after each further one.
     """
     reference = context.reference
     large, small = perturbation_size(context.dtype), few_ulps(context.dtype)

@@ -16,9 +16,9 @@ from orfit_bench.spec import REFERENCE
 CATALOGUE = "orfit-bench"
 """The distribution whose methods a complete backend supports."""
 NO_CHECKS = "no checks ran"
-"""How the problem of a run begins in which nothing was checked."""
+"""The first words of the problem of a run in which nothing was checked."""
 MAX_LISTED = 5
-"""Checks that did not run, of which each is listed."""
+"""The largest number of checks that did not run and are listed one by one."""
 
 
 class Declarations(NamedTuple):

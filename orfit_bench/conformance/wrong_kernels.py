@@ -14,7 +14,7 @@ from orfit_bench.spec.arrays import copy_of, host_dtype, to_host
 IDLE, LONG = {"does nothing": 0.0}, {"takes steps that are 1 % too long": 1.01}
 
 LARGEST = 1e10
-"""A wrong learner keeps its weights where they would exceed it, so that it does not overflow."""
+"""A wrong learner takes no step to larger weights, so that it does not overflow."""
 
 
 def factors(method: Method) -> Mapping[str, float]:
@@ -27,7 +27,7 @@ def factors(method: Method) -> Mapping[str, float]:
 
 
 class WrongKernel:
-    """A kernel whose every step changes the weights, or other fields, by `factor` times what the rule changes them.
+    """A kernel whose steps change the weights, or other fields, by `factor` times the change of the rule.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class WrongKernel:
         return result
 
     def _is_wrong(self, name: str, array: Any) -> bool:
-        """Whether the array is a field with wrong changes; those of layered fields have a number behind the name."""
+        """Whether the array is a field with wrong changes; arrays of layered fields have a number after the name."""
         return host_dtype(array).kind in "fc" and (name in self._fields or name.rpartition("_")[0] in self._fields)
 
     def _solve(self, solution: tuple[Any, float]) -> tuple[Any, float]:

@@ -1,6 +1,6 @@
-"""The checks, a file for each of the things that they are about; importing this defines all of them."""
+"""The checks, one file per subject; importing this package registers all of them."""
 
-from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its checks in
+from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its checks
     accuracy,
     agreement,
     boundaries,

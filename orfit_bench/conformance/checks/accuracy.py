@@ -1,4 +1,4 @@
-"""Warnings that digits are lost: given once, where they are lost, whatever call has learned the rows."""
+"""Warnings of lost precision: given once, at the row that loses digits, by every call that learns rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
 
 @check(needs_mark)
 def copies_do_not_warn_again(context: CheckContext) -> None:
-    """A learner that has warned of lost precision gives no other warning, also as a copy, a pickle or from bytes."""
+    """A learner that has warned of lost precision does not warn again, nor do its copies, bytes and pickles."""
     for growth in (GROWTH, GROWTH**2, GROWTH**0.5):  # slow growth may mark no row, fast growth may refuse it first
         learner, chunk = _marked(context, growth)
         if mark_of(context, learner):
@@ -65,7 +65,7 @@ def copies_do_not_warn_again(context: CheckContext) -> None:
         restored["pickle"] = pickle.loads(pickle.dumps(learner))
     for name, other in restored.items():
         given = sum(_count(context, other, row, learn)[0] for _ in range(2))
-        ensure(given == 0, f"a learner that has warned of lost precision gave {given} warnings more after {name}")
+        ensure(given == 0, f"after {name}, a learner that had warned of lost precision gave {given} more warnings")
     if merges_by_default(context, learner):
         clean = context.train(chunk.cut(0, FIRST))
         for one, other in ((learner, clean), (clean, learner)):
@@ -79,7 +79,7 @@ def _merge(other: Any, learner: Any, row: Chunk) -> Any:
 
 
 def _marked(context: CheckContext, growth: float) -> tuple[Any, Chunk]:
-    """A learner of the first rows that grow, up to one that is marked or refused; and all rows."""
+    """A learner of growing rows, up to the first that is marked or refused, and all the rows."""
     learner, chunk = context.create(), _growing(context, growth)
     for i in range(FIRST + GROWING):
         if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0 or mark_of(context, learner):

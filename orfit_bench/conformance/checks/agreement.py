@@ -21,7 +21,7 @@ from orfit_bench.spec.law import to_numpy64
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
 MANY_FEATURES, LONG_STOPS = 403, (0, 1, 18)
-"""Kernels choose algorithms by size: more features than their limits, no multiple of a block or an unrolled loop."""
+"""More features than the sizes at which kernels change algorithms, and not a multiple of a block or unrolled loop."""
 
 
 def _jacobian(w: Any, x: Any) -> Any:
@@ -106,7 +106,7 @@ def _compare_with_reference(context: CheckContext, chunk: Chunk, stops: Sequence
 @check(needs_batch_solution)
 def agrees_with_batch_solution(context: CheckContext) -> Deviation:
     """After whole steps the weights equal the batch solution that the method declares."""
-    skip_if(not is_linear(context), "batch solutions are of linear models without a transition")
+    skip_if_not_linear(context)
     found = [deviation for n, d in SHAPES if (deviation := batch_solution_deviation(context, n, d))]
     skip_if(not found, "there is no batch solution for these settings")
     return worst(found)
@@ -191,6 +191,11 @@ def separate_gradients_agree_with_shared(context: CheckContext) -> Deviation:
 def is_linear(context: CheckContext) -> bool:
     """Whether rows are learned by the linear model, without a transition for each."""
     return context.variant.model is LINEAR and not context.variant.time_varying
+
+
+def skip_if_not_linear(context: CheckContext) -> None:
+    """Raise NotApplicable unless rows are learned by the linear model, without a transition for each."""
+    skip_if(not is_linear(context), "the model is not linear in the features, or varies with the rows")
 
 
 def _train_explicit(context: CheckContext, chunk: Chunk, outputs: int) -> Any:

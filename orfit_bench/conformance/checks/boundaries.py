@@ -18,7 +18,7 @@ from orfit_bench.conformance.variants import variants
 from orfit_bench.spec import Integer, Number, NumberOrSchedule, Setting
 
 MORE = 3
-"""So many rows follow after a boundary."""
+"""Rows that follow after the last boundary."""
 
 
 # ---------------------------------------------------------------------- settings
@@ -50,20 +50,20 @@ def _at_ends(context: CheckContext) -> list[CheckContext]:
 
 
 def _next_to_open_ends(setting: Setting) -> list[Any]:
-    """Numbers next to the ends that do not belong to a range with two ends."""
+    """Numbers next to the open ends of a range with two finite ends."""
     return [end for end in _both_ends(setting) if end not in closed_ends(setting)]
 
 
 @check(needs_ends, all_variants=False)
 def ends_of_ranges_are_learned(context: CheckContext) -> Deviation:
-    """With each setting at an end of its range, rows are learned in calls of any size, as by reference and batch."""
+    """With each setting at an end of its range, calls of any size agree with the reference and the batch solution."""
     found = [deviation for one in _at_ends(context) for deviation in _learned(one)]
     skip_if(not found, "such rows are refused")
     return worst(found)
 
 
 def _learned(context: CheckContext) -> list[Deviation]:
-    """The deviations after some rows; none where they may be refused, or such settings need another start."""
+    """The deviations after some rows; none if they may be refused, or if the settings need another start."""
     n, found = 3 * context.batch_size, list[Deviation]()
     try:
         found.append(assert_learns(context, context.rows(n=n)))
@@ -77,7 +77,7 @@ def _learned(context: CheckContext) -> list[Deviation]:
 
 @check(all_variants=False, once=True, own_settings=True)
 def opposite_ends_of_ranges_differ(context: CheckContext) -> None:
-    """A number of which the range has two ends gives other results at, or next to, one end than at the other."""
+    """A number whose range has two ends gives different results at, or next to, these ends."""
     for setting in context.method.settings:
         ends = _both_ends(setting)
         same = bool(ends) and all(
@@ -87,7 +87,7 @@ def opposite_ends_of_ranges_differ(context: CheckContext) -> None:
 
 
 def _both_ends(setting: Setting) -> list[Any]:
-    """Two numbers of the range of a setting, one at or near each of its ends; none if an end is open."""
+    """Two numbers of the range of a setting, one at or near each of its ends; none if an end is infinite."""
     if (
         not isinstance(setting.type, Number | NumberOrSchedule)
         or not np.isfinite([setting.type.low, setting.type.high]).all()
@@ -109,7 +109,7 @@ def _equal_at(context: CheckContext, name: str, ends: list[Any]) -> bool:
 
 @check(numbers="any")
 def calls_end_at_boundaries(context: CheckContext) -> Deviation:
-    """Calls that end just before, at and after a full batch or memory give the state of a call for each row."""
+    """Calls that end just before, at and after a full batch or memory give the state of one call per row."""
     ends = sorted(_boundaries(context))
     chunk = context.rows(n=ends[-1] + MORE)
     X = chunk.X.copy()
@@ -139,8 +139,8 @@ def _boundaries(context: CheckContext) -> set[int]:
 def _ensure_counted(learner: Any, n: int, batch_size: int) -> None:
     """The counts of a learner of n rows."""
     seen, pending = learner.n_samples_seen_, learner.pending
-    ensure(seen == n, f"{seen} rows seen after {n}")
-    ensure(pending == n % batch_size, f"{pending} rows are pending after {n} in batches of {batch_size}")
+    ensure(seen == n, f"n_samples_seen_ is {seen} after {n} rows")
+    ensure(pending == n % batch_size, f"{pending} rows are pending after {n} rows in batches of {batch_size}")
 
 
 # ---------------------------------------------------------------------- the first step

@@ -1,4 +1,4 @@
-"""Merges and averages in another order, with itself, and with a learner that has learned nothing."""
+"""Merges and averages in another order, of a learner with its copy, and with a learner that has learned nothing."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from orfit_bench.learners.averaging import average
 
 
 def needs_merge_without_rows(context: CheckContext) -> str:
-    """The method must have a rule for merging, also for learners of no rows."""
-    return needs_merge(context) or ("a learner of no rows has no classes" if context.method.traits.labels else "")
+    """The method must have a rule for merging, also for learners without rows."""
+    return needs_merge(context) or ("a learner without rows has no classes" if context.method.traits.labels else "")
 
 
 @check(needs_merge_without_rows, numbers="any")
 def merges_in_other_ways(context: CheckContext) -> Deviation:
-    """A merge with a learner of no rows, on either side, changes nothing; an exact one may be of any two streams.
+    """A merge with a learner without rows, on either side, changes nothing; exact merges work in either order.
 
-    The average of the weights of a learner and its copy are these weights.
+    The average of a learner and its copy has the weights of the learner.
     """
     one, other = train_two(context)
     B = context.batch_size
@@ -30,7 +30,7 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     found = [
         _compare(context, merge_or_skip(context, one.copy(), context.initialize(chunk)), one, "with no rows"),
-        _compare(context, merge_or_skip(context, context.initialize(chunk), one), one, "of no rows with others"),
+        _compare(context, merge_or_skip(context, context.initialize(chunk), one), one, "no rows with others"),
     ]
     if kind == "exact":
         swapped = chunk.map(lambda a: np.concatenate([a[4 * B :], a[: 4 * B]]))

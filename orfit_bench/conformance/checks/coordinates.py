@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, skip_if
-from orfit_bench.conformance.checks.agreement import is_linear
+from orfit_bench.conformance.checks.agreement import skip_if_not_linear
 from orfit_bench.conformance.checks.merging import merge_or_skip, needs_merge
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of, state_of
@@ -21,9 +21,9 @@ GRID = 2.0**8
 SECOND_ORDER = {"covariance", "covariance_root", "information", "information_root"}
 """Roles of fields by which a step takes the coordinates of the rows into account."""
 SETTLED = 64
-"""The moments of so many rows choose the coordinates of the prior, by docs/pipelines.md."""
+"""The number of rows whose moments choose the coordinates of the prior (docs/pipelines.md)."""
 PART = 72
-"""Rows of a part: more than that, in batches of any size."""
+"""Rows of a part: more than SETTLED, with batches of any size."""
 
 
 def needs_coordinates(context: CheckContext) -> str:
@@ -101,7 +101,7 @@ def _learn_standardized(context: CheckContext, learner: Any, chunk: Chunk) -> Ar
 
 def _with_intercept(context: CheckContext, n: int = ROWS) -> Chunk:
     """Rows on a grid, whose last entry is 1."""
-    skip_if(not is_linear(context), "it is of linear models that stay")
+    skip_if_not_linear(context)
     chunk = context.rows(n=n)
     X = np.round(np.asarray(chunk.X) * GRID) / GRID
     X[:, -1] = 1
@@ -115,13 +115,13 @@ def _change(d: int) -> Change:
 
 
 def _amplified(found: Deviation, change: Change) -> Deviation:
-    """A deviation that may be larger by the condition number of the change: a covariance is rounded on either side."""
+    """A deviation with the condition number of the change in its bound: a covariance is rounded before and after it."""
     M = change.times(np.eye(len(change.scale) + 1))
     return found._replace(bound=found.bound * float(np.linalg.cond(M)))
 
 
 def _middle(context: CheckContext, chunk: Chunk) -> int:
-    """A number of rows about half as many as there are, and whole batches."""
+    """About half of the number of rows, in whole batches."""
     return len(chunk.X) // (2 * context.batch_size) * context.batch_size
 
 
@@ -138,7 +138,7 @@ def _learn_rest(context: CheckContext, learner: Any, chunk: Chunk) -> Array | No
 
 
 def _learn_moved(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
-    """Learn the rows, one half in each of two coordinates."""
+    """Learn the rows, each half in its own coordinates."""
     _learn_and_move(context, learner, chunk)
     return _learn_rest(context, learner, chunk)
 

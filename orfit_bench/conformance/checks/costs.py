@@ -22,9 +22,9 @@ A cost is declared to leading order and for the best grouping of rows into block
 the cube of its size.
 """
 BOTH = 32
-"""How many times more or fewer may be counted for a single row, of which a method may leave much to later ones."""
+"""The same for a single row, since a method may leave much of its work to later rows."""
 MANY = 512
-"""Features of which a cost of another power of d differs more than these factors."""
+"""So many features that a cost with another power of d differs by more than these factors."""
 SLACK = float(np.sqrt(2))
 """Half-way, on a logarithmic scale, to the next power of d."""
 
@@ -61,15 +61,13 @@ def cost_is_of_declared_size(context: CheckContext) -> None:
     arguments = _arguments(context, d)
     chunk = context.rows(d=d)
     counted, flops, floats = count_flops(context, d) / len(chunk.X), *(f(*arguments) for f in (cost.flops, cost.floats))
-    says = f"with {d} features a row takes {counted:.0f} counted operations, Cost.flops declares {flops:.0f}"
-    ensure(counted <= MORE * max(flops, 1), f"{says}: at least {1 / MORE:.0%} of the count are wanted")
-    ensure(flops <= LESS * max(counted, 1), f"{says}: at most {LESS} times the count is wanted")
+    _ensure_near(f"with {d} features a row", counted, flops, MORE, LESS)
     entries = sum(math.prod(a.shape) for a in arrays_of(context.train(chunk)))
     least, most = min(entries, d) / LESS, LESS * (3 * counted + entries + d)
     ensure(
         least <= floats <= most,
-        f"with {d} features a state of {entries} numbers is read or written by {counted:.0f} operations a row, "
-        f"Cost.floats declares {floats:.0f} numbers: between {least:.0f} and {most:.0f} are wanted",
+        f"with {d} features a state of {entries} numbers is read or written by {counted:.0f} operations per row, "
+        f"Cost.floats declares {floats:.0f} numbers: declare between {least:.0f} and {most:.0f}",
     )
 
 
@@ -80,23 +78,31 @@ def state_is_of_declared_size_at_many_features(context: CheckContext) -> None:
     cost, arguments = context.method.theory.cost, _arguments(context, MANY, rows=1)
     declared = max(cost.floats(*arguments), cost.flops(*arguments))
     entries = sum(math.prod(a.shape) for a in arrays_of(learner))
-    ensure(entries <= MORE * declared, f"with {MANY} features {entries} numbers are kept, the cost is {declared:.0f}")
+    what = f"with {MANY} features the state has {entries} numbers"
+    ensure(entries <= MORE * declared, f"{what}, the declared cost of a row is {declared:.0f} numbers or operations")
 
 
 @check(needs_numpy_arithmetic, all_variants=False)
 def row_of_many_features_costs_as_declared(context: CheckContext) -> None:
-    """A row of 512 features, learned alone, takes the declared operations, within a constant factor, and is read."""
+    """A row of 512 features, learned alone, takes the declared operations and reads, within a constant factor."""
     chunk, cost = context.rows(n=2, d=MANY), context.method.theory.cost
     learner = with_kernel(context.create(), Counting)
     context.learn(learner, chunk.cut(0, 1))
     Counted.flops = 0.0
     context.learn(learner, chunk.cut(1, 2))
     flops, floats = (f(*_arguments(context, MANY, rows=2)) for f in (cost.flops, cost.floats))
-    says = f"a row of {MANY} features takes {Counted.flops:.0f} counted operations, Cost.flops declares {flops:.0f}"
-    ensure(Counted.flops <= BOTH * max(flops, 1), f"{says}: at least a share of 1/{BOTH} of the count is wanted")
-    ensure(flops <= BOTH * max(Counted.flops, 1), f"{says}: at most {BOTH} times the count is wanted")
+    _ensure_near(f"a row of {MANY} features", Counted.flops, flops, BOTH, BOTH)
     least = min(MANY, sum(math.prod(a.shape) for a in arrays_of(learner))) / LESS
-    ensure(floats >= least, f"a row of {MANY} numbers is read, Cost.floats declares {floats:.0f} numbers")
+    what = f"for a row of {MANY} features Cost.floats declares {floats:.0f} numbers"
+    ensure(floats >= least, f"{what}: declare at least {math.ceil(least)}")
+
+
+def _ensure_near(what: str, counted: float, declared: float, more: int, less: int) -> None:
+    """The declared operations must be those that were counted, within these factors."""
+    says = f"{what} takes {counted:.0f} counted operations, Cost.flops declares {declared:.0f}"
+    least, most = math.ceil(counted / more), math.floor(less * max(counted, 1))
+    ensure(counted <= more * max(declared, 1), f"{says}: declare at least {least} operations")
+    ensure(declared <= less * max(counted, 1), f"{says}: declare at most {most} operations")
 
 
 def _ensure_growth(context: CheckContext, what: str, measured: list[float], *costs: str) -> None:

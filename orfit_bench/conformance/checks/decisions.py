@@ -1,4 +1,4 @@
-"""What is decided where two answers are as good, at a kink of a loss, and what is said of a step that is refused."""
+"""Decisions between equally good answers and at the kink of a loss, and the error of a refused step."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from orfit_bench.conformance.rows import FEATURES, Array, Chunk
 from orfit_bench.errors import DivergedError
 
 MARGIN = 2.0**-6
-"""How far predictions are before or beyond the target."""
+"""How far predictions are below or above the target."""
 SMALL_STEPS = 3
-"""So many steps come before the one that is refused."""
+"""Steps before the one that is refused."""
 
 
 def needs_labels(context: CheckContext) -> str:
     """The method must learn labels."""
-    return "" if context.method.traits.labels else "the method learns no labels"
+    return "" if context.method.traits.labels else "the method does not learn labels"
 
 
 @check()
 def refused_step_is_named(context: CheckContext) -> None:
-    """The error of a refused step has its number, the row of the call at which it begins, and the settings' names.
+    """The error of a refused step names its number, the row of the call at which it begins, and the settings.
 
-    A method that learns rows of any size has nothing to name.
+    A method that learns rows of any size raises no error.
     """
     B = context.batch_size
     known = (SMALL_STEPS - 1) * B + B // 2  # with batches, rows are pending when the call begins
@@ -50,26 +50,26 @@ def _ensure_named(context: CheckContext, learner: Any, error: DivergedError, chu
     """The error must fit the rows that were learned, `known` of them before the call."""
     small, learned = SMALL_STEPS * context.batch_size, (error.step - 1) * context.batch_size
     row = max(0, learned - known)
-    ensure(learned >= small, f"step {error.step} is said to be refused, but the first {small} rows are small")
+    ensure(learned >= small, f"the error names step {error.step}, but the first {small} rows are small")
     ensure(error.row == row, f"step {error.step} begins at row {row} of the call, the error says row {error.row}")
     seen = learner.n_samples_seen_
     ensure(seen == learned, f"{seen} rows seen after step {error.step} was refused, want {learned}")
     again = rows_until_refusal(context, context.create(), chunk.cut(0, learned))
-    ensure(again == learned, f"step {error.step} is said to be refused, but an earlier one is, at row {again}")
+    ensure(again == learned, f"the error names step {error.step}, but an earlier one is refused, at row {again}")
     missing = [name for name in learner.settings if name not in str(error)]
     ensure(not missing, f"the error of a refused step does not name the setting {missing and missing[0]}: {error}")
 
 
 def needs_numbers(context: CheckContext) -> str:
     """The method must learn the linear model and predict numbers."""
-    return needs_linear_predictions(context) or ("labels are no numbers" if context.method.traits.labels else "")
+    return needs_linear_predictions(context) or ("it predicts labels" if context.method.traits.labels else "")
 
 
 @check(needs_numbers)
 def exact_prediction_is_not_corrected(context: CheckContext) -> None:
-    """Targets of zero leave weights of zero as they are, where targets on either side of zero pull either way.
+    """Targets of zero leave weights of zero unchanged, if targets of 1 and -1 move predictions towards them.
 
-    There a loss may have a kink, at which other subgradients than zero would be as good.
+    A loss may have a kink there, where subgradients other than zero would be equally good.
     """
     skip_if_time_varying(context)
     row, name = context.rows(n=1), context.method.state.weights
@@ -82,12 +82,12 @@ def exact_prediction_is_not_corrected(context: CheckContext) -> None:
     weights = host_arrays_of(exact)[name]
     ensure(
         not weights.any(),
-        f"{name} changed by up to {np.abs(weights).max(initial=0):.1e} in a step whose predictions were exact: zeros",
+        f"{name} changed by up to {np.abs(weights).max(initial=0):.1e} in a step from zero weights to zero targets",
     )
 
 
 def _repeated(context: CheckContext, row: Chunk, y: float) -> Chunk:
-    """The rows of one step: this row with this target, again and again."""
+    """The rows of one step: this row, repeated, with this target."""
     return row._replace(y=np.full_like(row.y, y)).repeat(context.batch_size)
 
 
@@ -99,9 +99,9 @@ def _starts_elsewhere(context: CheckContext, chunk: Chunk) -> bool:
 
 @check(needs_numbers)
 def step_at_a_margin_is_zero(context: CheckContext) -> None:
-    """Where predictions beyond the target 1 need no correction and those before it do, that of exactly 1 needs none.
+    """If predictions above the target 1 need no correction and those below it do, a prediction of exactly 1 needs none.
 
-    There a hinge has its kink, at which other subgradients than zero would be as good.
+    A hinge loss has its kink there, where subgradients other than zero would be equally good.
     """
     skip_if_time_varying(context)
     X = np.zeros_like(context.rows(n=1).X)
@@ -109,8 +109,8 @@ def step_at_a_margin_is_zero(context: CheckContext) -> None:
     chunk = _repeated(context, context.rows(n=1).with_rows(X), 1)
     if not context.accepts(chunk) or _starts_elsewhere(context, chunk):
         return
-    before, at, beyond = (_changes_from(context, chunk, f) for f in (1 - MARGIN, 1.0, 1 + MARGIN))
-    ensure(beyond or not before or not at, "predictions beyond 1 are left as they are, but one of exactly 1 is not")
+    below, at, above = (_changes_from(context, chunk, f) for f in (1 - MARGIN, 1.0, 1 + MARGIN))
+    ensure(above or not below or not at, "a prediction above 1 does not change the weights, but one of exactly 1 does")
 
 
 def _changes_from(context: CheckContext, chunk: Chunk, prediction: float) -> bool:
@@ -155,12 +155,12 @@ def _ensure_first(context: CheckContext, learner: Any, rows: Array, order: Seque
         ("predict_one", [learner.predict_one(x) for x in rows]),
     ):
         i = next((i for i in range(len(rows)) if got[i] != want[i]), 0)
-        ensure(got[i] == want[i], f"{name} says {got[i]!r}, want {want[i]!r}: scores {scores[i]} of {', '.join(order)}")
+        ensure(got[i] == want[i], f"{name} returns {got[i]!r}, want {want[i]!r}: scores {scores[i]} of {order}")
 
 
 @check(needs_labels)
 def later_class_needs_a_larger_score(context: CheckContext) -> None:
-    """The label that is predicted for a row changes, while rows are learned, to one with a larger score only."""
+    """While rows are learned, the label predicted for a row changes only to one with a larger score."""
     skip_if_time_varying(context)
     chunk = context.rows()
     rows = np.vstack([np.zeros((1, FEATURES), chunk.X.dtype), chunk.X[:4]])

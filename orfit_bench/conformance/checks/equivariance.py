@@ -1,4 +1,4 @@
-"""What changes with the rows in a known way: features and outputs of zeros, rows in another order, later rows."""
+"""Changes of the rows with a known effect: features and outputs of zeros, another order, other later rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, skip_if_time_varying, worst
-from orfit_bench.conformance.checks.agreement import MANY_FEATURES, is_linear, needs_models
+from orfit_bench.conformance.checks.agreement import MANY_FEATURES, is_linear, needs_models, skip_if_not_linear
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.comparison import AMBIENT
 from orfit_bench.conformance.context import CheckContext
@@ -17,8 +17,6 @@ from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.spec import LINEAR, Integer, Model
-
-ORDERS = "the model is not linear in the features, or varies with the rows"
 
 
 def needs_linear_model(context: CheckContext) -> str:
@@ -40,7 +38,7 @@ def starts_away_from_zero(context: CheckContext, chunk: Chunk) -> bool:
 @check(needs_linear_predictions)
 def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
     """Additional features that are always zero change no prediction of a learner that starts with zeros."""
-    skip_if(not is_linear(context), ORDERS)
+    skip_if_not_linear(context)
     many = [] if context.variant.settings else [(4, [0] * MANY_FEATURES)]
     found = []
     for d, at in [(1, [0]), (4, [2]), *many]:
@@ -55,7 +53,7 @@ def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
 
 
 def _starts_alike(context: CheckContext, chunk: Chunk, wide: Chunk, at: list[int]) -> bool:
-    """Whether a start without the entries of features of zeros is that of rows without these: it is not drawn anew."""
+    """Whether the start is the same apart from the entries of the features of zeros; a random start may not be."""
     narrow = context.initialize(chunk)
     expected, start = host_arrays_of(narrow), host_arrays_of(context.initialize(wide))
     added = np.arange(len(at)) + at[0]
@@ -108,7 +106,7 @@ def predictions_do_not_know_later_rows(context: CheckContext) -> Deviation:
 
 
 def _with_other_future(chunk: Chunk, known: int) -> Chunk:
-    """The same rows up to a number, and its target and all rows after it in the opposite order."""
+    """The rows with other numbers after row `known`, and with other targets from this row on."""
 
     def turned(a: Array | None, at: int) -> Any:
         return None if a is None else frozen(np.concatenate([a[:at], a[at:][::-1]]))
@@ -137,7 +135,7 @@ ONE_OUTPUT = replace(
 
 @check(needs_models)
 def idle_outputs_change_nothing(context: CheckContext) -> Deviation | None:
-    """A model with a second output that is zero, has no gradient and is to be zero, is learned like that without it."""
+    """A second output of a model that is always zero, with targets of zero, does not change what is learned."""
     skip_if(not is_linear(context) or context.variant.outputs, "it compares linear models of one output")
     counts = {s.name for s in context.method.settings if isinstance(s.type, Integer)}
     skip_if(counts & set(context.variant.settings), "a limit on gradients means something else for two outputs")

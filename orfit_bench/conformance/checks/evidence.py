@@ -93,7 +93,7 @@ def kernel_is_compiled(context: CheckContext) -> None:
 
 @check(needs_compiler, all_variants=False)
 def same_rows_compile_nothing_more(context: CheckContext) -> None:
-    """The first learner of a stream of single rows compiles what the next one uses."""
+    """The first learner of a stream of single rows compiles everything that the next one uses."""
     chunk, counts = context.rows(n=4, d=2 * FEATURES), []
     for _ in range(2):
         learner = context.create()
@@ -101,11 +101,11 @@ def same_rows_compile_nothing_more(context: CheckContext) -> None:
             context.learn(learner, chunk.cut(i, i + 1))
         counts.append(len(_signatures(context)))
     ensure(counts[0], "single rows are learned by code that is not compiled")
-    ensure(counts[0] == counts[1], f"{counts[0]} compiled signatures became {counts[1]} by the same rows")
+    ensure(counts[0] == counts[1], f"learning the same rows again compiled {counts[1] - counts[0]} more signatures")
 
 
 def _signatures(context: CheckContext) -> Sequence[str]:
-    """What is compiled so far of the kernel."""
+    """The signatures of the kernel that are compiled so far."""
     assert context.backend.compiled
     return context.backend.compiled(registry().kernel(context.backend.name, context.method.name))
 

@@ -102,10 +102,10 @@ def huge_and_tiny_scales(context: CheckContext) -> None:
 
 
 def _acceptable_rows(reference: CheckContext, chunk: Chunk, n: int) -> list[int]:
-    """Numbers of rows that the reference learns, give or take a step, since the order of products decides overflow.
+    """Numbers of rows that the reference learns, plus and minus a step: the order of products decides overflow.
 
-    If n is further away, numbers of rows of a perturbed reference are added: its roundings may decide, for example in a
-    state that has lost its rank.
+    If n is outside, those of perturbed references are added, since rounding may decide, for example in a state that has
+    lost its rank.
     """
     found, random = [rows_until_refusal(reference, reference.create(), chunk)], np.random.default_rng(reference.seed)
     step, size = reference.batch_size, few_ulps(reference.dtype)
@@ -115,12 +115,12 @@ def _acceptable_rows(reference: CheckContext, chunk: Chunk, n: int) -> list[int]
 
 
 MAX_PERTURBED = 64
-"""How many perturbed references may learn a disputed row: one in twenty may refuse it."""
+"""The largest number of perturbed references that are tried: one in twenty may refuse a disputed row."""
 EXTREMES = ((1.0, None), (1.0, 1.0), (None, 1.0), (0.25, None))
 """Sizes of the numbers of an extreme row (None: SMALL) and of its target (None: unchanged), as powers of half the
 largest float."""
 SMALL = 2.0**-10
-"""So small that the weights that fit it to an extreme target overflow, so large that a step along it is visible."""
+"""Small enough that weights which fit it to an extreme target overflow, large enough that a step is visible."""
 
 
 @check()
@@ -140,7 +140,7 @@ def overflowing_step_is_refused(context: CheckContext) -> None:
 
 @check()
 def no_step_is_skipped_silently(context: CheckContext) -> None:
-    """Of an extreme row and its negative at least one is refused or changes the weights."""
+    """Of an extreme row and its negative, at least one is refused or changes the weights."""
     if context.method.state.layered:  # with one linear layer
         context = replace(context, variant=replace(context.variant, model=MLP(())))
     skip_if(context.variant.model not in (LINEAR, MLP(())), "a model may be flat far from the data")
@@ -173,7 +173,7 @@ def _learn_extreme_row(
     sign: int = 1,
     block: bool = False,
 ) -> tuple[Any, int]:
-    """Learn the rows with an extreme one at a position, the rest as a block or not; also the number of learned rows."""
+    """Learn rows of which row `at` is extreme, from it on as a block or not; return also how many were learned."""
     half, (x, y) = float(np.finfo(context.dtype).max) / 2, sizes
     X, targets = chunk.X.copy(), chunk.y
     X[at] = sign * (half**x if x else SMALL)

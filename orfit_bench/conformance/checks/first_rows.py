@@ -1,4 +1,4 @@
-"""The first rows: what an author wants to know before anything else is tried."""
+"""The first rows: whether a kernel learns at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def learns_first_rows(context: CheckContext) -> None:
             _learn_first_rows(context)
         if missing:
             raise Violation(missing[0]) from error
-        error.add_note("`learn` returned fewer rows than it was given: it returns len(X) where all were learned")
+        error.add_note("`learn` returned fewer rows than it was given: return len(X) if all rows were learned")
         raise
 
 

@@ -1,4 +1,4 @@
-"""Fleets: many learners by one call, each equal to the learner that is alone."""
+"""Fleets: many learners that learn in one call, each equal to a learner that is alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEMBERS = 4
 PERTURBED = 16
 """Perturbed learners that may decide otherwise where few digits are left."""
 CALLS = ((0, 3), (3, 8), (8, 12))
-"""Rows of each call of a fleet whose members get unlike numbers of them."""
+"""The rows of each call, of which members get different numbers."""
 
 
 def needs_fleets(context: CheckContext) -> str:
@@ -37,10 +37,10 @@ def needs_fleets(context: CheckContext) -> str:
 
 
 def new_members(context: CheckContext) -> list[Any]:
-    """New learners, as many as the fleet has."""
+    """New learners, one for each member of the fleet."""
     skip_if(context.variant.model is not LINEAR, "fleets learn the linear model only")
     skip_if(context.batch_size > 1, "fleets learn row by row")
-    skip_if(context.variant.time_varying, "what varies with the rows is for single filters")
+    skip_if(context.variant.time_varying, "time-varying arguments are for single filters only")
     return [context.create() for _ in range(MEMBERS)]
 
 
@@ -64,7 +64,7 @@ def compare_members(
 
 @check(needs_fleets)
 def fleet_equals_learners(context: CheckContext) -> Deviation:
-    """Every member of a fleet equals the learner that learned its rows alone, however rows come.
+    """Every member of a fleet equals a learner that learned its rows alone, however they are divided into calls.
 
     So does a member of a fleet that was restored from its state.
     """
@@ -96,7 +96,7 @@ FACTORS = (1.0, 0.98, 0.95, 0.9)
 
 
 def own_settings(context: CheckContext) -> list[dict[str, object]]:
-    """Settings for each member, which differ in every number that may be smaller."""
+    """Settings for each member: every number that may be smaller differs."""
     found: list[dict[str, object]] = [{} for _ in range(MEMBERS)]
     values = context.create().settings
     for setting in context.method.settings:
@@ -115,7 +115,7 @@ def own_settings(context: CheckContext) -> list[dict[str, object]]:
 
 @check(needs_fleets)
 def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
-    """Members whose settings differ equal learners with these settings, also of a fleet from its bytes.
+    """Members with different settings equal learners with these settings, also in a fleet that is read from bytes.
 
     A call without rows changes nothing.
     """
@@ -143,7 +143,7 @@ def needs_fleets_that_warn(context: CheckContext) -> str:
 
 @check(needs_fleets_that_warn)
 def fleet_members_lose_precision_alone(context: CheckContext) -> None:
-    """Rows that grow mark the members that learn them, and are refused, as in learners that are alone."""
+    """Growing rows mark members, and are refused, exactly as in learners that are alone."""
     alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=FIRST + GROWING)
     X = np.stack([chunk.X] * MEMBERS)
@@ -158,7 +158,7 @@ def fleet_members_lose_precision_alone(context: CheckContext) -> None:
             others = [perturbed(context, few_ulps(context.dtype), random) for _ in range(PERTURBED)]
             ensure(
                 got in [_loss_of_digits(context, other, rows) for other in others],
-                f"member {i} has learned {got[0]} rows and has the mark {got[1]}, a learner that is alone {want}",
+                f"member {i} has learned {got[0]} rows and has the mark {got[1]}, a learner that is alone has {want}",
             )
 
 
@@ -210,7 +210,7 @@ def refuses(context: CheckContext, learner: Any, rows: Chunk) -> bool:
 
 
 def _ensure_large_member_refuses(context: CheckContext) -> None:
-    """A member with a large state, and it alone, refuses a row of small numbers if the learner alone does."""
+    """Only the member with a large state refuses a row of small numbers, and only if a learner in this state does."""
     chunk = context.rows(n=4)
     ordinary = context.train(chunk)
     for scale in (float(np.finfo(context.dtype).max) ** -0.6, 0.0):

@@ -26,7 +26,7 @@ Forge = Callable[[Header, Arrays], Any]
 
 @check(all_variants=False)
 def forged_bytes_are_refused(context: CheckContext) -> None:
-    """Bytes of impossible content, under a right checksum, raise ValueError that says they came through from_bytes."""
+    """Bytes with impossible content and a correct checksum raise a ValueError that names from_bytes."""
     learner = context.train(context.rows())
     good = binary.decode(learner.to_bytes())
     for what, forge in _forgeries(context, learner, good.of_state):
@@ -49,7 +49,7 @@ def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[
     roles = {field.name: field.role for field in layout_of(learner).fields}
     warning = context.method.state.warning and context.method.state.warning.field
     for field in roles:
-        if field != warning or "information_root" not in roles.values():  # beside which earlier versions had none
+        if field != warning or "information_root" not in roles.values():  # with which earlier versions saved no mark
             yield f"no {field}", _without_array(field)
     yield f"{name} of another shape", _with_array(name, lambda a: np.append(a.reshape(-1), [0, 0]).astype(a.dtype))
     yield f"{name} of integers", _with_array(name, lambda a: np.zeros(a.shape, np.int64))
@@ -66,10 +66,10 @@ def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[
 def _impossible_labels(classes: list[Any]) -> dict[str, Any]:
     return {
         "of two types": [*classes[:-1], 7 if isinstance(classes[0], str) else "seven"],
-        "of no type of labels": [*classes[:-1], 0.5],
-        "the same twice": [*classes[:-1], classes[0]],
+        "of a type that labels cannot have": [*classes[:-1], 0.5],
+        "not unique": [*classes[:-1], classes[0]],
         "too few": classes[:-1],
-        "no list": "".join(map(str, classes)),
+        "not a list": "".join(map(str, classes)),
     }
 
 
@@ -97,7 +97,7 @@ def _with_last(value: float, a: Any) -> Any:
 
 @check(all_variants=False)
 def forged_files_are_refused(context: CheckContext) -> None:
-    """A file with another array, header, digest or member than was written raises ValueError that names the file."""
+    """A file with a changed array, header, digest or member raises a ValueError that names the file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state.npz")
         good = read_members(save(context, 9))

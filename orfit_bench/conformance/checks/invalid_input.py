@@ -54,7 +54,7 @@ def invalid_shapes_are_refused(context: CheckContext) -> None:
 
 @check()
 def changed_sizes_are_refused(context: CheckContext) -> None:
-    """Once rows or initial weights tell the numbers of features and outputs, others raise ValueError."""
+    """Once rows or initial weights fix the numbers of features and outputs, other numbers raise ValueError."""
     chunk = context.rows()
     learner = context.train(chunk.cut(0, 10))
     before, good = learner.copy(), chunk.cut(10, 14)
@@ -72,7 +72,7 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
 
 
 def _ensure_start_refused(context: CheckContext, d: int, c: int, shape: tuple[int, ...]) -> None:
-    """Initial weights of this shape do not belong to rows of d features and c outputs."""
+    """Initial weights of this shape must be refused for rows of d features and c outputs."""
     rows, learner = context.rows(d=d), start_of_shape(context, shape)
     if learner is None or rows.y is None:
         return
@@ -82,7 +82,7 @@ def _ensure_start_refused(context: CheckContext, d: int, c: int, shape: tuple[in
 
 
 def start_of_shape(context: CheckContext, shape: tuple[int, ...]) -> Any:
-    """A learner of numbers that starts from weights of this shape; None where there is none."""
+    """A learner of numbers that starts from weights of this shape; None if there is none."""
     if not context.method.traits.numbers or context.variant.model is not LINEAR:
         return None
     try:
@@ -93,7 +93,7 @@ def start_of_shape(context: CheckContext, shape: tuple[int, ...]) -> Any:
 
 @check()
 def nonfinite_input_is_refused(context: CheckContext) -> None:
-    """NaN and infinity raise ValueError and change nothing; a NaN in a filter's y says that nothing was seen."""
+    """NaN and infinity raise ValueError and change nothing; a NaN in a filter's y means a missing value."""
 
     def invalid(good: Chunk) -> Invalid:
         for value in (np.nan, np.inf, -np.inf):

@@ -1,4 +1,4 @@
-"""Fleets whose members have learned unlike numbers of rows, or meet rows of extreme size."""
+"""Fleets whose members have learned different numbers of rows, or get rows of extreme size."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.fleets.factory import stack
 
 SIZES_OF_ROWS = 2
-"""Fleets of rows of growing size: each member's are larger than those of the member before it."""
+"""Fleets that get rows of growing size: those of each member are larger than those of the member before it."""
 
 
 @check(needs_fleets)
 def fleet_members_join_one_by_one(context: CheckContext) -> Deviation:
-    """Members that have learned no row, one, two and more learn the next rows of a call as if each were alone."""
+    """Members that have learned no row, one, two and more learn the rows of a call as if each were alone."""
     alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=2 * MEMBERS * MEMBERS)
     at = 0
@@ -52,7 +52,7 @@ def _learn_a_row_each(context: CheckContext, fleet: Any, alone: list[Any], rows:
 
 @check(needs_fleets)
 def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
-    """A row of extreme size, or with an extreme target, is refused by a member where the learner alone refuses it."""
+    """A member refuses a row of extreme size, or with an extreme target, exactly if a learner that is alone does."""
     alone = new_members(context)
     skip_if(context.variant.outputs, "targets of several outputs are extreme in the same way")
     fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
@@ -65,7 +65,7 @@ def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
 
 @check(needs_fleets)
 def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
-    """A member with a number near the largest in its state refuses a row where a learner in this state refuses it."""
+    """A member with a number near the largest float in its state refuses a row exactly if a learner alone does."""
     start = new_members(context)[0]
     chunk = context.rows(n=MEMBERS + 2)
     context.learn(start, chunk.cut(0, MEMBERS))
@@ -108,7 +108,7 @@ def _ensure_finite_and_counted(fleet: Any, alone: list[Any], after: str) -> None
 
 @check(needs_fleets)
 def fleet_members_lose_digits_alone(context: CheckContext) -> None:
-    """Rows of any size mark lost precision, or are refused, in the members of a fleet where learners alone say so."""
+    """Rows of any size mark lost precision in members, or are refused, exactly as in learners that are alone."""
     chunk = context.rows(n=2 * MEMBERS)
     for step in range(SIZES_OF_ROWS):
         alone = new_members(context)

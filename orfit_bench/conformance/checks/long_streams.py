@@ -21,7 +21,7 @@ from orfit_bench.conformance.rows import MANY_OUTPUTS, ROWS
 
 SHORT, LONG = 3_000, 100_000
 LONG_CALL, PIECE = 1_100, 100
-"""Rows of one call, and steps of the calls beside it."""
+"""Rows of one long call, and steps of each of the shorter calls that it is compared with."""
 
 
 def _learn_long_stream(context: CheckContext, n: int) -> Deviation | None:
@@ -76,7 +76,7 @@ def defaults_learn_standardized_rows(context: CheckContext) -> Deviation:
 
 @check(all_variants=False)
 def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
-    """A call of a thousand rows of six outputs or classes equals calls of a hundred, reference and batch solution."""
+    """A call of a thousand rows of six outputs or classes agrees with shorter calls, reference and batch solution."""
     many, traits = context, context.method.traits
     if (traits.numbers or traits.labels) and not context.method.state.layered:
         many = replace(context, variant=replace(context.variant, outputs=MANY_OUTPUTS))

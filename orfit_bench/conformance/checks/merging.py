@@ -17,7 +17,7 @@ from orfit_bench.spec import LINEAR
 from orfit_bench.spec.law import to_numpy64
 
 TURNS = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-"""A learner, and the two that are merged into it, of three."""
+"""Orders of three learners: the second and the third are each merged into the first."""
 
 
 def needs_merge(context: CheckContext) -> str:
@@ -41,7 +41,7 @@ def train_two(context: CheckContext) -> tuple[Any, Any]:
     rule = context.method.combine.merge
     refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
     skip_if(refusal, refusal)
-    skip_if(context.variant.time_varying, "a transition that varies with the rows cannot be merged")
+    skip_if(context.variant.time_varying, "filters with a transition that varies with the rows cannot be merged")
     chunk = context.rows(n=12 * context.batch_size)
     cut = 4 * context.batch_size
     return context.train(chunk.cut(0, cut)), context.train(chunk.cut(cut, len(chunk.X)))
@@ -58,7 +58,7 @@ def merge_or_skip(context: CheckContext, one: Any, other: Any) -> Any:
 
 @check(needs_merge, numbers="any")
 def merges_as_declared(context: CheckContext) -> Deviation | None:
-    """An exact merge equals learning all rows, an averaged one the mean of the weights by rows; any is finite."""
+    """An exact merge equals learning all rows, an averaged one is the mean weighted by rows; every merge is finite."""
     one, other = train_two(context)
     chunk = context.rows(n=12 * context.batch_size)
     weights = "basis" if not context.method.traits.supervised else context.method.state.weights
@@ -136,9 +136,9 @@ def merge_leaves_other_unchanged(context: CheckContext) -> None:
 
 @check(needs_average, numbers="any")
 def averages_as_declared(context: CheckContext) -> Deviation:
-    """`average` gives every learner the mean of the declared fields, and changes no other.
+    """`average` gives every learner the mean of the declared fields, and changes no other field.
 
-    Only numbers may differ between the learners afterwards: each array is averaged, or follows from those that are.
+    Afterwards only fields without dimensions may differ: each array is averaged, or follows from averaged ones.
     """
     chunk = context.rows(n=12 * context.batch_size)
     parts = [context.train(chunk.cut(lo, lo + 4 * context.batch_size)) for lo in (0, 4 * context.batch_size)]

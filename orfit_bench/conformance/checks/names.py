@@ -27,7 +27,7 @@ from orfit_bench.learners.restoring import from_bytes, restore
 from orfit_bench.spec import LINEAR
 
 NAMED = 6
-"""So many rows are learned with names."""
+"""Rows that are learned with names."""
 NAMES = [f"x{j}" for j in range(FEATURES)]
 OUTPUTS = ["first", "second"]
 
@@ -57,7 +57,7 @@ def _learn_unnamed(context: CheckContext, chunk: Chunk) -> Any:
 
 @check(needs_single_rows)
 def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
-    """Rows with names, whose entries come in any order, give the state of rows without; other names are refused.
+    """Rows with names, with their entries in any order, give the state of rows without names; other names are refused.
 
     A row without names is learned after them, with a warning for the first one.
     """
@@ -66,7 +66,7 @@ def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
     before = learner.to_bytes()
     for what, wrong in (
         ("another name", {"other": 1.0} | dict(list(_named(chunk.X[0], False).items())[1:])),
-        ("a name more", _named(chunk.X[0], False) | {"other": 1.0}),
+        ("an additional name", _named(chunk.X[0], False) | {"other": 1.0}),
     ):
         ensure_raises(partial(learn_one, learner, wrong, chunk, 0), ValueError, f"a row with {what}")
         ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
@@ -76,20 +76,20 @@ def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
 
 
 def _ensure_warns_of_no_names(context: CheckContext, learner: Any, chunk: Chunk) -> None:
-    """Rows without names, behind such with names, give one warning."""
+    """Rows without names that follow rows with names give one warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for i in (NAMED, NAMED + 1):
             context.learn_silently(learner, chunk.cut(i, i + 1))
     given = [w for w in caught if w.category is UserWarning and "names of columns" in str(w.message)]
-    ensure(len(given) == 1, f"{len(given)} warnings of two rows without names, want one")
+    ensure(len(given) == 1, f"two rows without names gave {len(given)} warnings, want one")
 
 
 @check(needs_single_rows)
 def names_are_kept(context: CheckContext) -> None:
     """A copy, a restored state, bytes and a pickle have the names of the columns, and learn rows in any order.
 
-    So has a learner that was merged with one that knows none.
+    So has a learner that was merged with one without names.
     """
     chunk = context.rows()
     learner = _learn_named(context, chunk)
@@ -104,7 +104,7 @@ def names_are_kept(context: CheckContext) -> None:
     for what, other in others.items():
         ensure(other.feature_names_in_.tolist() == names, f"{what} has the names {other.feature_names_in_.tolist()}")
         learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
-        context.ensure_identical(other, learner, f"{what} learns a row with its entries in another order")
+        context.ensure_identical(other, learner, f"{what}, after a row with its entries in another order")
     _ensure_weights_have_names(context, learner, names)
     if merges_by_default(context, learner):
         merged = learner.merge(_learn_unnamed(context, chunk))
@@ -140,20 +140,19 @@ def _learn(context: CheckContext, names: list[str] | None, learner: Any = None, 
 
 @check(needs_single_rows)
 def state_names_the_columns(context: CheckContext) -> None:
-    """The names of columns are those of the entries along features, and along the weights of a linear model alone.
+    """A state has the names of columns along features and, for a linear model only, along the weights.
 
-    The names of targets are those of the entries along outputs, where there is one entry for each. A state whose
-    entries have got other names is not restored.
+    It has the names of targets along outputs, where there is one entry for each. A state with other names is not
+    restored.
     """
     named, plain = (_learn(context, names).state() for names in (NAMES, None))
     along = {"feature": NAMES} | ({"parameter": NAMES} if context.variant.model is LINEAR else {})
     _ensure_names(named, along)
     for dim in along.keys() & named.coords.keys():
         other = named.assign_coords({dim: NAMES[::-1]})
-        ensure_raises(
-            partial(restore, other, **context.model), ValueError, f"a state with other names along {dim}", dim
-        )
-    ensure(not plain.coords, f"rows without names give the entries names along {', '.join(map(str, plain.coords))}")
+        act = partial(restore, other, **context.model)
+        ensure_raises(act, ValueError, f"a state with other names along {dim}", dim)
+    ensure(not plain.coords, f"after rows without names, the state has names along {', '.join(map(str, plain.coords))}")
     chunk = _two_outputs(context)
     if chunk is not None:
         _ensure_names(_learn_outputs(context, chunk).state(), {"output": OUTPUTS, "target": OUTPUTS})
@@ -162,7 +161,7 @@ def state_names_the_columns(context: CheckContext) -> None:
 def _ensure_names(state: Any, along: dict[str, list[str]]) -> None:
     """The entries along these dimensions must have these names, all others none."""
     for dim in {str(dim) for dim in state.dims} - {"waiting"}:
-        ensure(dim.isidentifier(), f"a dimension is called {dim!r}, want a word, the second time with _2")
+        ensure(dim.isidentifier(), f"a dimension is called {dim!r}, want an identifier, followed by _2 the second time")
         want = along.get(dim.removesuffix("_2"))
         if want and state.sizes[dim] != len(want):  # a model has one column of weights for all outputs
             want = None
@@ -172,13 +171,13 @@ def _ensure_names(state: Any, along: dict[str, list[str]]) -> None:
 
 @check(needs_single_rows_to_merge)
 def names_decide_what_is_merged(context: CheckContext) -> None:
-    """Learners of rows with the same names merge, and keep them; other names are refused, whichever come first."""
+    """Learners of rows with the same names merge and keep them; learners of other names are refused in either order."""
     rule = context.method.combine.merge
     refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
     skip_if(refusal or context.batch_size > 1, refusal or "rows are pending")
     same = merge_or_skip(context, _learn(context, NAMES), _learn(context, NAMES))
     adopted = merge_or_skip(context, _learn(context, None), _learn(context, NAMES))
-    for what, learner in (("the same names", same), ("no names and names", adopted)):
+    for what, learner in (("the same names", same), ("and without names", adopted)):
         got = learner.feature_names_in_.tolist()
         ensure(got == NAMES, f"a merge of learners with {what} has the names {got}, want {NAMES}")
         _learn(context, NAMES, learner, rows=1)
@@ -190,9 +189,8 @@ def names_decide_what_is_merged(context: CheckContext) -> None:
     for other in (["w0", *NAMES[1:]], [*NAMES[:-1], "y0"], NAMES[::-1]):
         one, wrong = _learn(context, NAMES), _learn(context, other)
         before = one.copy()
-        ensure_raises(
-            partial(one.merge, wrong), ValueError, f"a merge of learners with the names {NAMES} and {other}", "names"
-        )
+        what = f"a merge of learners with the names {NAMES} and {other}"
+        ensure_raises(partial(one.merge, wrong), ValueError, what, "names")
         context.ensure_identical(one, before, f"after a merge with a learner of {other} was refused")
 
 
@@ -200,7 +198,7 @@ def names_decide_what_is_merged(context: CheckContext) -> None:
 
 
 def _two_outputs(context: CheckContext) -> Chunk | None:
-    """Rows with two targets; None if the method takes no two numbers."""
+    """Rows with two targets; None if the method does not take two numbers."""
     chunk = context.rows(n=NAMED)
     if chunk.y is None or context.method.traits.labels or context.variant.time_varying:
         return None
@@ -228,7 +226,7 @@ def targets_have_names_in_any_order(context: CheckContext) -> None:
     """Targets with names, in any order, give one state; copies keep the names, and other names are refused."""
     chunk = _two_outputs(context)
     if chunk is None:
-        raise NotApplicable("it takes no two numbers as targets")
+        raise NotApplicable("it does not take two numbers as targets")
     learner, mixed = _learn_outputs(context, chunk), _learn_outputs(context, chunk, backwards=True)
     context.ensure_identical(mixed, learner, "targets in another order give another state")
     before, names = learner.copy(), _names_of_outputs(learner.state())

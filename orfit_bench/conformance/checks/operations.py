@@ -1,4 +1,4 @@
-"""Random sequences of everything that a learner can do, against a plain learner of the same rows."""
+"""Random sequences of operations on a learner, compared with a plain learner of the same rows."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Operation(NamedTuple):
 
 @check(numbers="any")
 def any_order_of_operations(context: CheckContext) -> None:
-    """Rows learned between copies, saved and restored states, refused calls and predictions are learned as if alone.
+    """Copies, saved and restored states, refused calls and predictions between rows change nothing that is learned.
 
     The sequence is random; steps, flushes and merges are part of it where the method has them. A plain learner gets the
     same rows, steps and merges, and nothing else: both have the same state, bit by bit. Each operation that must change
-    nothing is done at the start, too, and changes no bit.
+    nothing is also done at the start, and changes no bit.
     """
     chunk = context.rows()
     done: list[Operation] = []
@@ -50,7 +50,7 @@ def any_order_of_operations(context: CheckContext) -> None:
 
 def _perform(context: CheckContext, chunk: Chunk, done: list[Operation]) -> Any:
     """The learner after random operations, which are appended to `done`: each that changes nothing occurs twice."""
-    rng = np.random.default_rng([context.seed, crc32(str(context.variant).encode())])  # another order of every variant
+    rng = np.random.default_rng([context.seed, crc32(str(context.variant).encode())])  # another order for every variant
     learner, at = context.create(), 0
     unchanged = [name for name in UNCHANGED if not needs(name, context)]
     first = [*rng.permutation(unchanged), "no rows", "predict"]
@@ -72,7 +72,7 @@ def _perform(context: CheckContext, chunk: Chunk, done: list[Operation]) -> Any:
 
 
 def _others(context: CheckContext, learner: Any) -> list[str]:
-    """What can follow beside learning rows one by one, or else that."""
+    """The operations that can follow other than learning rows one by one; that alone if there are none."""
     if not learner.n_samples_seen_ or context.variant.time_varying:
         return ["learn"]
     blocks = context.supports("blocks")
@@ -126,7 +126,7 @@ def _shortest(context: CheckContext, chunk: Chunk, done: list[Operation]) -> lis
 
 
 def _apply(context: CheckContext, chunk: Chunk, learner: Any, operation: Operation) -> Any:
-    """The learner that continues after an operation, whose arguments are used for something else afterwards."""
+    """The learner that continues after an operation; its arguments are changed afterwards."""
     if operation.name in UNCHANGED:
         before = learner.to_bytes()
         same = UNCHANGED[operation.name](context, learner, chunk)
@@ -143,7 +143,7 @@ def _apply(context: CheckContext, chunk: Chunk, learner: Any, operation: Operati
 
 
 def _learn_from_buffer(context: CheckContext, learner: Any, rows: Chunk, number: int) -> None:
-    """Learn rows from arrays of the caller, which are as before afterwards and are then written to."""
+    """Learn rows from arrays of the caller, which must be unchanged afterwards, and overwrite them then."""
     given = rows.numbers(lambda a: to_buffer(a, number))
     context.learn(learner, given)
     for now, before in ((given.X, rows.X), (given.y, rows.y)):

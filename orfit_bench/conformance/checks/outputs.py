@@ -18,20 +18,20 @@ from orfit_bench.spec import LINEAR
 
 
 def _ensure_one_output(context: CheckContext, chunk: Chunk) -> None:
-    """Outputs must be learned apart: by a linear model, from numbers that are not shares of classes."""
-    skip_if(context.variant.model is not LINEAR or context.variant.outputs, "it compares with one output")
+    """Outputs must be learned separately: by a linear model, from numbers that are not shares of classes."""
+    skip_if(context.variant.model is not LINEAR or context.variant.outputs, "it applies to linear models of one output")
     skip_if(chunk.y is None or chunk.y.ndim != 1, "the targets are shares of classes, which are learned together")
 
 
 def _with_zeros(chunk: Chunk, at: int = 1) -> Chunk:
-    """The same rows with a second target of zero, before or behind the other one."""
+    """The same rows with a second target of zero, before or after the other one."""
     assert chunk.y is not None
     return chunk._replace(y=np.insert(chunk.y[:, None], at, 0, axis=1))
 
 
 @check(needs_numbers, numbers="any")
 def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
-    """An output of which all targets are zero does not change what is learned of the other one, and learns zeros."""
+    """An output whose targets are all zero does not change what is learned of the other one, and learns zeros."""
     chunk = context.rows()
     _ensure_one_output(context, chunk)
     if not context.accepts(_with_zeros(chunk)):  # targets of zero
@@ -57,7 +57,7 @@ def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
 
 @check(needs_numbers, numbers="any")
 def equal_outputs_are_learned_equally(context: CheckContext) -> Deviation | None:
-    """Of six outputs with the same targets, none is learned in another way than the others."""
+    """Six outputs with the same targets are learned in the same way."""
     chunk = context.rows()
     _ensure_one_output(context, chunk)
     assert chunk.y is not None
@@ -86,7 +86,7 @@ def needs_numbers_and_a_mark(context: CheckContext) -> str:
 
 @check(needs_numbers_and_a_mark)
 def outputs_do_not_change_what_is_marked(context: CheckContext) -> None:
-    """Rows that grow mark lost precision, and are refused, at the same row with one output and with two."""
+    """Growing rows mark lost precision, and are refused, at the same row with one output and with two."""
     chunk = context.rows(n=FIRST + GROWING)
     _ensure_one_output(context, chunk)
     skip_if_time_varying(context)

@@ -31,14 +31,14 @@ class Case(NamedTuple):
 
 def needs_functions(context: CheckContext) -> str:
     """The kernel must learn models of the user, or transitions that are functions."""
-    return "" if _learns_models(context) or _learns_transitions(context) else "it learns with no function of the user"
+    return "" if _learns_models(context) or _learns_transitions(context) else "it uses no function of the user"
 
 
 @check(needs_functions, all_variants=False)
 def states_are_restored_with_their_functions(context: CheckContext) -> None:
-    """A state is restored with the model and the transition that were learned with, and with no others."""
+    """A state is restored with the model and the transition that it was learned with, and with no others."""
     for case in _cases(context):
-        for _ in range(2):  # what bytes have in common with earlier ones is kept, but not the functions
+        for _ in range(2):  # what bytes share with earlier ones is cached, but not the functions
             copied = from_bytes(case.learner.to_bytes(), **case.own)
             _ensure_belongs(context, case, partial(restore, copied.state()))
         _ensure_belongs(context, case, partial(from_bytes, copied.to_bytes()))
@@ -46,7 +46,7 @@ def states_are_restored_with_their_functions(context: CheckContext) -> None:
 
 @check(needs_functions, all_variants=False)
 def files_are_read_with_their_functions(context: CheckContext) -> None:
-    """Bytes and files are read with the model and the transition that were learned with, and with no others."""
+    """Bytes and files are read with the model and the transition that they were learned with, and with no others."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state.npz")
         for case in _cases(context):
@@ -79,7 +79,7 @@ class Failing:
 
 @check(needs_models, all_variants=False)
 def model_that_raises_changes_nothing(context: CheckContext) -> None:
-    """Where a model raises an error at any row of a call, it is passed on, and the learner is as before the call."""
+    """An error that a model raises at any row of a call is passed on, and the learner is as before the call."""
 
     def fail(value: Any) -> Any:
         raise ZeroDivisionError("the model fails")
@@ -89,7 +89,7 @@ def model_that_raises_changes_nothing(context: CheckContext) -> None:
 
 @check(needs_models, all_variants=False)
 def model_of_a_wrong_shape_changes_nothing(context: CheckContext) -> None:
-    """Where a model returns an array of a wrong shape at any row of a call, ValueError says so, and nothing changes."""
+    """A model that returns an array of a wrong shape at any row of a call raises ValueError, and nothing changes."""
     _ensure_unchanged(context, Failing(lambda value: value[..., None]), ValueError)
 
 
@@ -105,7 +105,7 @@ def _ensure_unchanged(context: CheckContext, failing: Failing, error: type[Excep
             context.ensure_identical(tried, learner, f"after call {calls} of the model failed in {name}")
         else:
             ensure(failing.left > 0, f"call {calls} of the model failed in {name}, and no error was raised")
-            continue  # it takes fewer calls
+            continue  # the model is called less often
         finally:
             failing.left = -1
         for one in (tried, want):

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
-from orfit_bench.conformance.check import Deviation, check, skip_if, worst
-from orfit_bench.conformance.checks.agreement import MANY_FEATURES, is_linear
+from orfit_bench.conformance.check import Deviation, check, worst
+from orfit_bench.conformance.checks.agreement import MANY_FEATURES, skip_if_not_linear
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.equivariance import (
-    ORDERS,
     needs_linear_model,
     needs_linear_predictions,
     starts_away_from_zero,
@@ -26,30 +25,30 @@ from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import Field
 
 FEW, MANY = (4, 12), (MANY_FEATURES,)
-"""Features of the rows of all variants, and of those of the default settings only."""
+"""Numbers of features with all variants, and with the default settings only."""
 OUTPUTS = ("output", "class")
 """The dimensions that have an entry for each output."""
 
 
 def needs_features_in_any_order(context: CheckContext) -> str:
-    """The method must learn the linear model, and of complex numbers predict targets."""
+    """The method must learn the linear model and, for complex numbers, predict targets."""
     return needs_linear_model(context) or (needs_predictions(context) if is_complex(context.dtype) else "")
 
 
 @check(needs_features_in_any_order, numbers="any")
 def features_may_be_permuted(context: CheckContext) -> Deviation:
-    """With the features in another order, from a start in that order, a learner has the same numbers in that order.
+    """With the features and the start in another order, a learner gets the same numbers in that order.
 
     Complex features may also be multiplied by -1, i and -i, which changes no prediction from a start of zeros.
     """
-    skip_if(not is_linear(context), ORDERS)
+    skip_if_not_linear(context)
     sizes = FEW if context.variant.settings or context.variant.outputs else FEW + MANY
     turned = _turned(context, context.rows()) if is_complex(context.dtype) else None
     return worst([_permuted(context, context.rows(n=ROWS - 6, d=d)) for d in sizes] + ([turned] if turned else []))
 
 
 def _turned(context: CheckContext, chunk: Chunk) -> Deviation | None:
-    """The deviation of predictions of rows with turned features; None where weights do not start at zero."""
+    """The deviation of predictions with features multiplied by units; None if weights do not start at zero."""
     if starts_away_from_zero(context, chunk):
         return None
     turns = np.resize(np.array([1j, 1, -1, -1j], chunk.X.dtype), chunk.X.shape[1])
@@ -90,13 +89,16 @@ def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> lis
         rows = context.rows(n=3, d=len(order)).X
         return [(context.predict(other, rows[:, order]), context.predict(learner, rows)[:, order])]
     fields, expected = host_arrays_of(other), host_arrays_of(learner)
-    roles = ["weights", "moment"] + ["covariance", "variances"] * context.variant.guaranteed  # others may wind up
+    roles = ["weights", "moment"] + [
+        "covariance",
+        "variances",
+    ] * context.variant.guaranteed  # others may grow without limit
     compared = [f for f in layout_of(learner).fields if f.role in roles]
     return [(fields[f.name], _in_order(f, expected[f.name], order)) for f in compared]
 
 
 def _in_order(field: Field, a: Array, order: Array, along: tuple[str, ...] = AMBIENT) -> Array:
-    """The values of a field in another order along the dimensions whose names start so."""
+    """The values of a field in another order along the dimensions whose names begin with `along`."""
     for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(along)):
         a = np.take(a, order, axis)
     return a
@@ -104,8 +106,8 @@ def _in_order(field: Field, a: Array, order: Array, along: tuple[str, ...] = AMB
 
 @check(needs_linear_predictions, numbers="any")
 def outputs_may_be_permuted(context: CheckContext) -> Deviation | None:
-    """With its outputs or classes in another order, a learner goes on to learn the same in that order."""
-    skip_if(not is_linear(context), ORDERS)
+    """With its outputs or classes put in another order, a learner continues to learn the same in that order."""
+    skip_if_not_linear(context)
     chunk = replace(context, variant=replace(context.variant, outputs=MANY_OUTPUTS)).rows()
     if not context.accepts(chunk):
         return None

@@ -1,4 +1,4 @@
-"""Pipelines in front of a learner: what is saved of them, and what of it was damaged."""
+"""Pipelines in front of a learner: saved, restored and damaged ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def changed_pipelines_are_refused(context: CheckContext) -> None:
     data, rng = _trained(context).to_bytes(), np.random.default_rng(context.seed)
 
     def damaged() -> Iterator[tuple[str, bytes]]:
-        for place in rng.integers(8, len(data), PLACES).tolist():  # behind what says that it is a pipeline
+        for place in rng.integers(8, len(data), PLACES).tolist():  # after the bytes that identify a pipeline
             yield f"byte {place} changed", data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :]
         for end in (9, 20, len(data) // 2, len(data) - 1):
             yield f"cut to {end} bytes", data[:end]
@@ -59,7 +59,7 @@ def changed_pipelines_are_refused(context: CheckContext) -> None:
         path = Path(folder, "pipeline.npz")
         path.write_bytes(data)
         for found in (load(path), from_bytes(data)):
-            ensure(found.to_bytes() == data, "a pipeline that was read is another")
+            ensure(found.to_bytes() == data, "a pipeline that was read has other bytes than the saved one")
         for what, content in damaged():
             path.write_bytes(content)
             ensure_raises(partial(from_bytes, content), ValueError, what)
@@ -73,11 +73,11 @@ def _trained(context: CheckContext) -> Any:
 
 
 def _ensure_continues(context: CheckContext, how: str, move: Callable[[Any], Any]) -> None:
-    """The moved pipeline and the one that stayed learn the same, and answer the same."""
+    """The moved pipeline and the original learn the same, and predict the same."""
     stayed, rest = _trained(context), context.rows(n=2 * SEEN).cut(SEEN, 2 * SEEN)
     moved = move(stayed)
     for when in ("", f", {SEEN} rows later"):
-        ensure(moved.to_bytes() == stayed.to_bytes(), f"a pipeline that was {how}{when} is another")
+        ensure(moved.to_bytes() == stayed.to_bytes(), f"a pipeline that was {how}{when} differs from the original")
         ask = "decision_function" if context.method.traits.labels else "predict"
         one, other = (context.backend.asnumpy(getattr(steps, ask)(rest.X)) for steps in (moved, stayed))
         ensure(np.array_equal(one, other), f"a pipeline that was {how}{when} predicts something else")

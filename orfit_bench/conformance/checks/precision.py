@@ -20,7 +20,7 @@ from orfit_bench.state.state import LearnerState
 STEPS, WIDE = 12, 40
 """Steps and features of rows for single steps."""
 ENOUGH = 100
-"""So many numbers are not all rounded like those of another computation by chance."""
+"""Enough numbers that those of two computations are not all rounded equally by chance."""
 
 
 def needs_float32(context: CheckContext) -> str:
@@ -52,7 +52,7 @@ def dtype_is_preserved(context: CheckContext) -> None:
 def float32_is_close_to_float64(context: CheckContext) -> Deviation:
     """In float32, the state and the predictions equal those in float64 up to float32 rounding."""
     found = _deviation_of_precisions(context)
-    # rows may count as dependent in float32 only: those of another seed are not, too
+    # rows may count as dependent in float32 only, but not those of another seed too
     return found if found.holds else _deviation_of_precisions(replace(context, seed=context.seed + 1))
 
 
@@ -83,7 +83,7 @@ def float32_is_computed_in_float32(context: CheckContext) -> Note | None:
                 changed += int(moved.sum())
                 equal += int((array == exact[name].astype(array.dtype))[moved].sum())
     if changed < ENOUGH:
-        return Note(f"only {changed} numbers changed, too few to tell")
+        return Note(f"only {changed} numbers changed, too few to decide")
     if equal == changed and not needs_numpy_arithmetic(context) and share_in_double(context, WIDE) < 0.5:
         return Note("each number is the result of one operation, which is rounded once in either precision")
     ensure(
@@ -129,7 +129,7 @@ def _in_double(learner: Any, state: LearnerState, fields: dict[str, Any]) -> Lea
 
 @check(all_variants=False, numbers="any")
 def full_precision_is_used(context: CheckContext) -> None:
-    """Rows that differ in the last digits of their dtype, and targets where any are taken, give different states."""
+    """Rows, and targets of any numbers, give different states if they differ in the last digits of their dtype."""
     chunk, size = context.rows(), perturbation_size(context.dtype)
     other = chunk.numbers(lambda a: np.asarray(a * (1 + size * np.resize([1, -1], a.shape)), a.dtype))
     other = other if context.accepts(other) else other._replace(y=chunk.y)

@@ -1,4 +1,4 @@
-"""What is learned is approached: the same row again, rows of any scale, rows after very many others."""
+"""Progress: on a repeated row, on rows of any scale, and after very many steps."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ COPIES = 12
 """How often the same row is learned."""
 HALF = ROWS // 2
 MANY_STEPS = 2**40
-"""Steps that no stream of the kit has, and more than a small integer holds."""
+"""More steps than any stream of the kit has, and than a 32-bit integer holds."""
 
 
 def needs_telling_rows(context: CheckContext) -> str:
-    """A single row must say something."""
+    """A single row must carry information."""
     return "one class alone may be certain" if context.method.traits.labels else ""
 
 
 @check(needs_telling_rows, all_variants=False)
 def the_same_row_is_approached(context: CheckContext) -> None:
-    """The error of a row is smaller after it was learned twelve times in one call than after once, or almost zero.
+    """The error of a row is smaller after learning it twelve times in one call than after once, or almost zero.
 
-    A method may leave out a row that it knows, but then it does so in twelve calls, too.
+    A method may leave out a row that it knows, but then also in twelve calls.
     """
     row = context.rows(n=1)
     row = row.with_rows(0.5 * row.X / np.linalg.norm(row.X))
@@ -85,7 +85,7 @@ def _weights(learner: Any) -> bytes:
 
 
 def _after_many_steps(context: CheckContext, chunk: Chunk) -> Any:
-    """A learner of the rows whose counts say that it has learned very many."""
+    """A learner of the rows whose state counts very many steps and rows."""
     state = context.train(chunk).state()
     head = json.loads(state.attrs["orfit_bench"])
     head |= {"t": MANY_STEPS, "n_samples_seen": MANY_STEPS * context.batch_size}

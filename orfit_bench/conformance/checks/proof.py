@@ -1,4 +1,4 @@
-"""Whether anything would notice wrong numbers, and whether a learner learns at all."""
+"""Whether laws or a batch solution would notice wrong numbers, and whether a learner learns at all."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def needs_other_weights(context: CheckContext) -> str:
 
 @check(needs_other_weights, all_variants=False, once=True)
 def wrong_predictions_are_noticed(context: CheckContext) -> None:
-    """Laws or the batch solution reject a learner of which a field that predictions use changes by 1 % too much."""
+    """Laws or the batch solution reject a learner that changes a field that predictions use by 1 % too much."""
     tests = evidence(context)
     for name in _fields_of_predictions(context):
         (factor,) = LONG.values()
@@ -144,7 +144,7 @@ def wrong_predictions_are_noticed(context: CheckContext) -> None:
 
 
 def _fields_of_predictions(context: CheckContext) -> list[str]:
-    """The fields of numbers, but the weights, on which predictions of some variant depend."""
+    """The numeric fields other than the weights on which predictions of some variant depend."""
     found = []
     for variant in variants(context.method):
         one = replace(context, variant=variant)
@@ -170,7 +170,7 @@ def _fields_of_predictions(context: CheckContext) -> list[str]:
 
 @check(all_variants=False)
 def learns_an_easy_stream(context: CheckContext) -> None:
-    """With default settings, a learner predicts new rows of an easy stream better after it than before it."""
+    """With default settings, a learner predicts new rows better after an easy stream than before it."""
     axes = range(1 if context.method.traits.supervised else D_EASY)  # a basis may start near some axes by chance
     before, after = np.mean([_errors_before_and_after(context, easy_rows(context, axis)) for axis in axes], axis=0)
     ensure(after < before, f"the error on new rows is {after:.3g}, and was {before:.3g} before learning")

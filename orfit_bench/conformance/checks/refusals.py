@@ -17,9 +17,9 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen
 
 WRONG_TARGETS = (0.5, 3.0, -2.0)
-"""Targets that are no sign, no probability, or neither."""
+"""Targets that are not signs, or not probabilities."""
 PLACES = 10
-"""So many places of a call are tried, more than two blocks of four rows have."""
+"""Places of a call that are tried: more than two blocks of four rows have."""
 
 
 def needs_targets_of_a_kind(context: CheckContext) -> str:
@@ -39,7 +39,7 @@ def refused_targets(context: CheckContext, chunk: Chunk) -> Iterator[Chunk]:
 
 @check(needs_targets_of_a_kind)
 def invalid_targets_are_refused(context: CheckContext) -> None:
-    """Targets of another kind than the loss has are refused by every call that learns, and change nothing."""
+    """Every call that learns refuses targets that the loss does not allow, and changes nothing."""
     chunk = context.rows()
     for n in (0, 2 * context.batch_size):
         for wrong in refused_targets(context, chunk.cut(n, n + context.batch_size)):
@@ -80,7 +80,7 @@ def missing_targets_are_of_a_wrong_type(context: CheckContext) -> None:
 
 @check(needs_single_rows)
 def single_rows_are_refused_like_rows(context: CheckContext) -> None:
-    """`learn_one` and `predict_one` refuse what `partial_fit` and `predict` refuse of a row, and change nothing."""
+    """`learn_one` and `predict_one` refuse the rows that `partial_fit` and `predict` refuse, and change nothing."""
     skip_if_time_varying(context)
     chunk = context.rows()
     learner = context.train(chunk.cut(0, 2 * context.batch_size))
@@ -122,9 +122,9 @@ def _wrong_rows(x: Array) -> Iterator[tuple[str, Array]]:
 
 @check()
 def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
-    """A row near the largest number at any place of a call, if it is refused, leaves the state of the rows before it.
+    """After a row near the largest number is refused, at any place of a call, the state is that of the rows before it.
 
-    Kernels that learn several rows together meet it at each place of their blocks, behind rows of several sizes.
+    Kernels that learn several rows together get it at each place of their blocks, after rows of several sizes.
     """
     B, found, state = context.batch_size, [], context.method.state
     may_overflow = state.weights if state.solution and not context.variant.guaranteed else ""
@@ -144,12 +144,12 @@ def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
                 rows_until_refusal(context, waiting, rows.cut(at + 1, at + B))
                 pairs = (learner, want), (waiting, want)
                 found.append(context.compare(before, *pairs, of=f"after row {at} was refused:"))
-                ensure(waiting.pending == 0, f"{waiting.pending} rows wait for others after their step was refused")
+                ensure(waiting.pending == 0, f"{waiting.pending} rows are pending after their step was refused")
     return worst(found) if found else None
 
 
 def _with_large_entries(chunk: Chunk, at: int, size: float, entries: int | None = None) -> Chunk:
-    """The rows, of which one has so many numbers of this size in a row, and zeros."""
+    """The rows, of which one has `entries` consecutive numbers of this size (None: all that follow), and zeros."""
     X = np.array(chunk.X)
     X[at] = 0
     X[at, at % X.shape[1] :][:entries] = size
@@ -157,14 +157,14 @@ def _with_large_entries(chunk: Chunk, at: int, size: float, entries: int | None 
 
 
 def _with_large_last_entry(chunk: Chunk, at: int, size: float) -> Chunk:
-    """The rows, of which one ends with a number of this size, behind entries that are learned before it if at all."""
+    """The rows, of which one ends with a number of this size, after ordinary entries."""
     X = np.array(chunk.X)
     X[at, -1] = size
     return chunk.with_rows(frozen(X))
 
 
 def _with_large_target(chunk: Chunk, at: int, size: float) -> Chunk:
-    """The rows, of which one has a target of this size; as they are, if their targets are no numbers of any size."""
+    """The rows, of which one has a target of this size; unchanged if targets may not have any size."""
     if not chunk.has_any_numbers:
         return chunk
     y = np.array(chunk.y)
@@ -174,9 +174,9 @@ def _with_large_target(chunk: Chunk, at: int, size: float) -> Chunk:
 
 OVERFLOWING: dict[str, tuple[int, Callable[[Chunk, int, float], Chunk]]] = {
     "one large entry": (0, partial(_with_large_entries, entries=1)),
-    "one large entry, behind larger rows": (2, partial(_with_large_entries, entries=1)),
+    "one large entry, after larger rows": (2, partial(_with_large_entries, entries=1)),
     "large entries": (0, _with_large_entries),
     "a large last entry": (0, _with_large_last_entry),
     "a large target": (0, _with_large_target),
 }
-"""What is enlarged in one row, the size of the others as a power of two, and how."""
+"""What is large in one row: the size of the other rows as a power of two, and the function that enlarges it."""

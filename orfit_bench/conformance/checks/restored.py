@@ -1,4 +1,4 @@
-"""States that are not those of a learner, starts that are drawn, and the information at the start."""
+"""Spoiled states, random starts, and the information before the first row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if
-from orfit_bench.conformance.checks.agreement import is_linear, needs_inverse_gram
+from orfit_bench.conformance.checks.agreement import needs_inverse_gram, skip_if_not_linear
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.checks.unchanging import to_buffer
 from orfit_bench.conformance.context import CheckContext
@@ -19,7 +19,7 @@ from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import LINEAR, Diagonal
 
 SEEDS = 10
-"""With so many seeds, steps that are drawn cannot all be the same."""
+"""Seeds that are tried: random steps cannot be the same with all of them."""
 Change = Callable[[Any, dict[str, Any]], None]
 """Spoils a state (a dataset) or its header."""
 
@@ -71,7 +71,7 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
     if context.method.traits.labels:
         labels = head["classes"]
         found["labels of two types"] = with_header(classes=[*labels[:-1], 7])
-        found["a label that is there twice"] = with_header(classes=[*labels[:-1], labels[0]])
+        found["a label that occurs twice"] = with_header(classes=[*labels[:-1], labels[0]])
     settings = json.loads(learner.state().attrs["settings"])
     for setting in context.method.settings:
         if setting.type.kind in ("number", "schedule"):
@@ -81,7 +81,7 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
 
 @check(all_variants=False)
 def states_of_any_layout_are_restored(context: CheckContext) -> None:
-    """Arrays of a state in Fortran order, strided or of the other byte order are restored; another dtype is refused."""
+    """A state of Fortran-ordered, strided or byte-swapped arrays is restored; one of another dtype is refused."""
     learner = context.train(context.rows())
     for number in range(4):
         state = learner.state()
@@ -97,7 +97,7 @@ def states_of_any_layout_are_restored(context: CheckContext) -> None:
 
 @check(needs_linear_model)
 def starts_are_drawn_with_the_seed(context: CheckContext) -> None:
-    """Fields that start with random numbers do so with those of a Philox generator whose key is the seed."""
+    """Fields that start with random numbers take them from a Philox generator whose key is the seed."""
     skip_if(context.variant.model is not LINEAR, "the model draws its weights, too")
     seed = context.seed + 1
     learner = context.train(context.rows().cut(0, 0), random_state=seed)
@@ -112,7 +112,7 @@ def starts_are_drawn_with_the_seed(context: CheckContext) -> None:
 
 @check(needs_linear_model)
 def seed_decides_where_numbers_are_drawn(context: CheckContext) -> None:
-    """Another seed gives another result if the start or the steps are drawn, and the same one if nothing is."""
+    """Another seed gives another result if the start or the steps are random, and the same result otherwise."""
     skip_if(context.variant.model is not LINEAR, "the model draws its weights, too")
     chunk = context.rows()
     learner = context.initialize(chunk)
@@ -142,8 +142,8 @@ def _draws_at_the_start(learner: Any) -> bool:
 
 @check(needs_inverse_gram)
 def starts_with_the_declared_information(context: CheckContext) -> Deviation:
-    """Before the first row the inverse Gram matrix is that of the declaration for no rows."""
-    skip_if(not is_linear(context), "it is of linear models")
+    """Before the first row, the inverse Gram matrix is the declared one for no rows."""
+    skip_if_not_linear(context)
     assert context.method.theory.inverse_gram
     name, rows = context.method.theory.inverse_gram
     learner, chunk = context.initialize(context.rows(d=6)), context.rows(d=6)

@@ -1,4 +1,4 @@
-"""The weights of rows: whole ones repeat a row, and they count in whatever calls the rows come."""
+"""Weights of rows: integer weights repeat rows, and weights count in any division into calls."""
 
 from __future__ import annotations
 

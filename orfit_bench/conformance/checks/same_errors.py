@@ -1,4 +1,4 @@
-"""Invalid rows and targets, about which every call says the same."""
+"""Invalid rows and targets, for which every call gives the same error."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 
 ROW_NAMES = re.compile(r"\b[XxA]\b")
-"""What the argument with the rows is called: X, x of a single row, A of a block."""
+"""Names of the argument with the rows: X, x for a single row, A for a block."""
 
 NOT_FINITE = "NaN", "infinity"
 MISSHAPEN = "rows of three dimensions", "targets of three dimensions", "labels of two columns"
-"""Of what the error names the shape."""
+"""Inputs whose shape the error must name."""
 
 
 @check(all_variants=False)
 def calls_give_the_same_errors(context: CheckContext) -> None:
-    """Rows or targets that `partial_fit` refuses get the same error of every call that learns, and change nothing."""
+    """Every call that learns gives the same error for invalid rows or targets as `partial_fit`, and changes nothing."""
     chunk = context.rows()
     B = context.batch_size
     for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * B))):
@@ -47,19 +47,20 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
 
 
 def _ensure_start_refused_alike(context: CheckContext, chunk: Chunk) -> None:
-    """Every call refuses rows of two outputs for initial weights (d,), which are of one."""
+    """Every call must refuse rows of two outputs with initial weights (d,), which have one output."""
     learner = start_of_shape(context, chunk.X.shape[1:])
     if learner is None or chunk.y is None:
         return
     two = chunk._replace(y=np.repeat(chunk.y.reshape(len(chunk.X), -1)[:, :1], 2, axis=1))
     for name, call in calls_that_learn(context).items():
         error = _error_of(partial(call, learner, two))
-        ensure("initial_weights" in error, f"{name} takes initial weights (d,) for two outputs; {error}")
+        what = f"{name} with initial_weights (d,) for two outputs"
+        ensure("initial_weights" in error, f"{what}: want an error that names them, got {error or 'none'}")
 
 
 @check(all_variants=False)
 def questions_give_the_same_errors(context: CheckContext) -> None:
-    """Rows that `partial_fit` refuses get the same error of every call that takes rows alone."""
+    """Every call that takes rows without targets gives the same error for invalid rows as `partial_fit`."""
     skip_if_time_varying(context)
     chunk = context.rows()
     learner = context.train(chunk.cut(0, 2 * context.batch_size))
@@ -99,11 +100,11 @@ def _error_of(call: Callable[[], Any]) -> str:
 
 
 def _ensure_located(what: str, X: Any, error: str) -> None:
-    """The error of an entry that is no finite number names its row and column."""
+    """The error of an entry that is not finite must name its row and column."""
     if what in NOT_FINITE:
         row, column = np.argwhere(~np.isfinite(X))[0]
         place = f"row {row}, column {column}"
-        ensure(place in error, f"{what} in {place}: the error {error!r} does not say where")
+        ensure(place in error, f"{what} in {place}: the error {error!r} does not name the place")
 
 
 def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
@@ -112,7 +113,7 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
         yield what, X, None if good.y is None else good.y[: np.shape(X)[0]]
     if good.y is None:
         return
-    yield "targets of a set", good.X, {1, 2}
+    yield "a set as targets", good.X, {1, 2}
     yield "targets that are too few", good.X, good.y[:-1]
     yield "the first target alone", good.X, good.y[:1]
     yield "targets of two columns too many", good.X, np.ones((len(good.X), 99))

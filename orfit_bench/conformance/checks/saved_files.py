@@ -1,4 +1,4 @@
-"""Files of learners that were damaged."""
+"""Damaged files of learners."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.learners.restoring import load
 
 PLACES = 24
-"""So many bytes of a file are changed, one at a time."""
+"""Bytes of a file that are changed, one at a time."""
 
 
 @check(all_variants=False)
 def changed_files_are_refused(context: CheckContext) -> None:
-    """Of the file of a learner, a changed byte raises ValueError, or is none of those that are read."""
+    """A changed byte in the file of a learner raises ValueError, unless loading does not read it."""
     data = save(context, 9)
     rng = np.random.default_rng(context.seed)
 
@@ -39,7 +39,7 @@ def changed_files_are_refused(context: CheckContext) -> None:
 
 @check(all_variants=False)
 def cut_files_are_refused(context: CheckContext) -> None:
-    """The file of a learner raises ValueError where its end or its middle is missing, or if it is of something else."""
+    """A file of a learner without its end or its middle raises ValueError, as does a file of something else."""
     data, other = save(context, 5), save(context, 7)
     n = len(data)
     cuts = [(f"{k} of {n} bytes", data[:k]) for k in (0, 1, n // 2, n - 1)]
@@ -64,7 +64,7 @@ def read_members(data: bytes) -> dict[str, Any]:
 
 
 def with_member_without_ending(data: bytes) -> bytes:
-    """The archive, the name of whose last member has lost its ending."""
+    """The archive without the ending in the name of its last member."""
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(stream, "w") as changed:
         *rest, last = given.namelist()
@@ -86,7 +86,7 @@ def _with_changed_byte(members: dict[str, Any], name: str, rng: Any) -> bytes:
 
 
 def _ensure_refused_or_equal(context: CheckContext, damaged: Iterator[tuple[str, bytes]], data: bytes) -> None:
-    """Each file must raise ValueError; one with all that is read of the original may give its learner."""
+    """Each file must raise ValueError, or give the learner of the original file `data`, if that is given."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state.npz")
         if data:

@@ -1,4 +1,4 @@
-"""What rows and targets of any scale have in common with those of ordinary size."""
+"""Rows and targets of any scale: results that they share with those of ordinary size."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import suppress
 import numpy as np
 
 from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
-from orfit_bench.conformance.check import Deviation, check, names_settings, skip_if, worst
-from orfit_bench.conformance.checks.agreement import is_linear
+from orfit_bench.conformance.check import Deviation, check, names_settings, worst
+from orfit_bench.conformance.checks.agreement import skip_if_not_linear
 from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.context import CheckContext
@@ -19,11 +19,11 @@ from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.spec import Number
 
 NEAR = (-20, 20)
-"""Powers of two by which rows or targets are scaled to find out what their scale changes."""
+"""Powers of two by which rows or targets are scaled to find out whether their scale matters."""
 MARGIN = 12
-"""Powers of two by which scaled numbers stay away from where they, or their squares, over- or underflow."""
+"""The distance, in powers of two, from the scales at which numbers, or their squares, overflow or underflow."""
 REPEATS, SHARE = 6, 0.6
-"""How often a row is repeated whose square is this share, squared, of the largest number."""
+"""How often a row is repeated, and its size as a share of the square root of the largest number."""
 Scale = Callable[[Chunk, int], Chunk]
 
 
@@ -37,14 +37,14 @@ def far(context: CheckContext, squares: bool) -> tuple[int, ...]:
 
 @check(needs_linear_model, numbers="any")
 def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
-    """Where rows of another scale give the same predictions, those of any scale do, or give a warning or an error."""
-    squares = not context.method.state.solution  # which it keeps, with fewer digits where they are subnormal
+    """If rows of another scale give the same predictions, those of any scale do, or give a warning or an error."""
+    squares = not context.method.state.solution  # which a solution keeps, with fewer digits if they are subnormal
     return _compare_scales(context, Chunk.scale_rows, _undo_scale_of_rows, squares)
 
 
 @check(needs_numbers, numbers="any")
 def predictions_scale_with_targets(context: CheckContext) -> Deviation | None:
-    """Where predictions scale with the targets, they do so for targets of any scale, or these are refused."""
+    """If predictions scale with the targets, they do so for targets of any scale, or these are refused."""
     return _compare_scales(context, Chunk.scale_targets, lambda _, f, power: times(f, -power), squares=False)
 
 
@@ -52,7 +52,7 @@ def _compare_scales(
     context: CheckContext, scale: Scale, undo: Callable[[CheckContext, Array, int], Array], squares: bool
 ) -> Deviation | None:
     """The deviation of what is predicted from rows of any scale, if small changes of the scale change nothing."""
-    skip_if(not is_linear(context), "it is of rows of a linear model")
+    skip_if_not_linear(context)
     found = []
     for one in _with_zeros(context):
         chunk = one.rows()
@@ -70,7 +70,7 @@ def _compare_scales(
 
 
 def _with_zeros(context: CheckContext) -> Iterator[CheckContext]:
-    """This context, and the same with each number that may be zero at zero: a regularization has a scale."""
+    """This context, and those with one setting of zero, where that is allowed: a regularization has a scale."""
     yield context
     for setting in context.method.settings:
         if isinstance(setting.type, Number) and setting.type.low == 0 and 0.0 in setting.type:
@@ -80,7 +80,7 @@ def _with_zeros(context: CheckContext) -> Iterator[CheckContext]:
 
 
 def _learns(context: CheckContext) -> bool:
-    """Whether rows are learned with these settings, one call after the other: without a prior, the first is a step."""
+    """Whether rows are learned with these settings; without a prior, the first ones may be refused."""
     try:
         context.train(context.rows())
     except (ValueError, DivergedError):
@@ -103,7 +103,7 @@ def _predicted(context: CheckContext, chunk: Chunk) -> Array | None:
 
 @check()
 def growing_sums_stay_finite(context: CheckContext) -> None:
-    """Rows of which each has a square that fits, and several together have not, are learned or refused in time."""
+    """Rows whose squares are finite, but not the sum of several, are learned or refused before a sum overflows."""
     chunk = context.rows(n=REPEATS * context.batch_size)
     X = np.zeros_like(chunk.X)
     X[:, 1] = np.sqrt(np.finfo(context.dtype).max) * SHARE
@@ -115,7 +115,7 @@ def growing_sums_stay_finite(context: CheckContext) -> None:
         learner = context.create()
         for i in range(0, len(X), size):
             n = rows_until_refusal(context, learner, large.cut(i, i + size))
-            ensure_finite_state(learner, f"after row {i + n - 1} of large rows, {size} a call")
+            ensure_finite_state(learner, f"after row {i + n - 1} of large rows, {size} rows per call")
     if context.supports("blocks") and not context.variant.time_varying:
         learner = context.initialize(chunk)
         with suppress(DivergedError), np.errstate(all="ignore"):

@@ -104,7 +104,7 @@ def predicts_before_first_row(context: CheckContext) -> None:
 def learners_are_independent(context: CheckContext) -> None:
     """Two learners that are used alternately get the same states as one after the other, bit by bit."""
     chunk = context.rows()
-    backward = chunk.map(lambda a: a[::-1])  # which may be refused: nothing is said of rows in this order
+    backward = chunk.map(lambda a: a[::-1])  # which may be refused: nothing is guaranteed for this order
     alone = [context.create() for _ in range(2)]
     alternating = [context.create() for _ in range(2)]
     for learner, stream in zip(alone, (chunk, backward), strict=True):

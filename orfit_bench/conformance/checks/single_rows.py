@@ -42,21 +42,21 @@ def predict_one(context: CheckContext, learner: Any, x: Array) -> Array:
 
 @check(needs_single_rows, numbers="any")
 def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
-    """`learn_one` changes the state as `partial_fit` with this row, and `predict_one` says what `predict` says."""
+    """`learn_one` changes the state as `partial_fit` with this row, and `predict_one` returns what `predict` does."""
     skip_if_time_varying(context)
     chunk = context.rows()
     one, rows = context.create(), context.create()
     for i in range(len(chunk.X)):
         learn_one(one, chunk.X[i], chunk, i)
         context.learn_silently(rows, chunk.cut(i, i + 1))
-        ensure(one.pending == rows.pending, f"{one.pending} rows are pending after {i + 1}, want {rows.pending}")
-    ensure(one.n_samples_seen_ == len(chunk.X), f"{one.n_samples_seen_} rows seen after {len(chunk.X)}")
+        ensure(one.pending == rows.pending, f"{one.pending} rows are pending after row {i}, want {rows.pending}")
+    ensure(one.n_samples_seen_ == len(chunk.X), f"n_samples_seen_ is {one.n_samples_seen_} after {len(chunk.X)} rows")
     _ensure_refused(context, one, chunk)
     _ensure_complex_is_refused(context, one, chunk)
     pairs: list[tuple[Any, Any]] = [(one, rows)]
     if context.method.traits.labels:
         single, several = [one.predict_one(x) for x in chunk.X], one.predict(chunk.X).tolist()
-        ensure(single == several, f"predict_one says {single}, predict {several}")
+        ensure(single == several, f"predict_one returns {single}, predict {several}")
     else:
         together = one.predict(chunk.X) if context.method.traits.supervised else one.transform(chunk.X)
         alone = np.array([predict_one(context, one, x) for x in chunk.X])
@@ -86,7 +86,7 @@ def _ensure_complex_is_refused(context: CheckContext, learner: Any, chunk: Chunk
 
 @check(all_variants=False)
 def changed_bytes_are_refused(context: CheckContext) -> None:
-    """Of the bytes of a learner, a changed bit anywhere raises ValueError."""
+    """A changed bit anywhere in the bytes of a learner raises ValueError."""
     data = context.train(context.rows()).to_bytes()
     for place in {*range(40), *np.linspace(0, len(data) - 1, 40, dtype=int).tolist()}:
         for bit in (1, 128):
@@ -98,12 +98,12 @@ def changed_bytes_are_refused(context: CheckContext) -> None:
 
 @check(all_variants=False)
 def cut_bytes_are_refused(context: CheckContext) -> None:
-    """The bytes of a learner raise ValueError where some are missing at the end or in the middle, or more follow."""
+    """Bytes of a learner raise ValueError if some are missing at the end or in the middle, or if more follow."""
     data, other = (context.train(context.rows(n=n)).to_bytes() for n in (5, 7))
     n = len(data)
     for what, cut in (
         *((f"{k} of {n} bytes", data[:k]) for k in (0, 1, n // 2, n - 1)),
-        ("a byte more", data + b"\0"),
+        ("an additional byte", data + b"\0"),
         ("two learners", data + other),
         ("the middle is missing", data[: n // 3] + data[n // 3 + 8 :]),
         ("another end", data[: n // 2] + other[n // 2 :]),

@@ -1,4 +1,4 @@
-"""Rows in compressed form, which methods take that change nothing where a row is zero."""
+"""Sparse rows, for methods that change nothing where a row is zero."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.sparse import refusal
 
 WIDE, EVERY = 64, 4
-"""Features, of which each of the first rows has one in so many."""
+"""The number of features, of which one in EVERY is not zero in each of the first rows."""
 LATER, LATER_FEATURES = 13, 3
-"""The row from which on only so many features occur: all other weights have to stay as they are."""
+"""The row from which on only the first features occur, and their number: all other weights must stay the same."""
 CUTS = (0, 1, 4, 4, LATER)
 """Calls that learn no row, one row and several."""
 
@@ -27,7 +27,7 @@ def needs_sparse_rows(context: CheckContext) -> str:
 
 
 def _draw(context: CheckContext) -> Chunk:
-    """Rows with few entries that are not zero, of which the first has none."""
+    """Rows with few entries that are not zero; the first row has none."""
     skip_if(reason := _refusal(context), reason)
     chunk = context.rows(d=WIDE)
     X = np.array(chunk.X)
@@ -42,7 +42,7 @@ def _refusal(context: CheckContext) -> str:
     try:
         context.create().partial_fit(sparse.csr_array(np.eye(3)[:0]), context.rows(n=1).cut(0, 0).y)
     except TypeError as error:
-        ensure("sparse" in str(error), f"sparse rows are refused, and the error does not say so: {error}")
+        ensure("sparse" in str(error), f"sparse rows are refused by an error that does not contain 'sparse': {error}")
         return str(error)
     return ""
 
@@ -54,7 +54,8 @@ def sparse_rows_are_learned_like_dense_rows(context: CheckContext) -> Deviation:
     dense, learner = context.train(chunk), context.create()
     for part in (chunk.cut(0, LATER), chunk.cut(LATER, len(chunk.X))):
         learner.partial_fit(sparse.csr_array(part.X), part.y)
-    ensure(learner.n_samples_seen_ == len(chunk.X), f"{learner.n_samples_seen_} rows seen after {len(chunk.X)}")
+    seen = learner.n_samples_seen_
+    ensure(seen == len(chunk.X), f"n_samples_seen_ is {seen} after {len(chunk.X)} rows")
     pairs = [(learner, dense), (context.predict(learner, sparse.csr_array(chunk.X)), context.predict(dense, chunk.X))]
     _ensure_wrong_rows_are_refused(context, dense, chunk)
     return context.compare(chunk, *pairs)

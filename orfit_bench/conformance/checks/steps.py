@@ -23,7 +23,7 @@ LARGE = 8
 
 
 def needs_blocks_without_memory(context: CheckContext) -> str:
-    """Steps of a linear model may have several rows, and the state keeps none of them, of which the order may count."""
+    """Steps of a linear model may have several rows, and the state keeps no rows, whose order might matter."""
     if context.method.state.growth:
         return "the state keeps rows in their order"
     return needs_linear_predictions(context) or needs_blocks(context)
@@ -52,7 +52,7 @@ def rows_of_a_step_may_be_permuted(context: CheckContext) -> Deviation:
 
 @check(needs_blocks_and_gaps)
 def missing_rows_of_a_step_are_left_out(context: CheckContext) -> Deviation:
-    """A step of rows of which some are missing changes the state as the step of the others does."""
+    """A step with missing rows changes the state as the step of the other rows does."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     chunk = context.rows(n=sum(SIZES))
     assert chunk.y is not None
@@ -71,7 +71,7 @@ def missing_rows_of_a_step_are_left_out(context: CheckContext) -> Deviation:
 
 @check(needs_blocks)
 def steps_with_extreme_rows(context: CheckContext) -> None:
-    """A step of rows of very different sizes, of which one repeats, is learned or refused, and never half of it.
+    """A step of rows of very different sizes, one of them twice, is learned or refused as a unit.
 
     The weights before it are large, so that predictions for the largest rows overflow.
     """
@@ -94,7 +94,7 @@ def steps_with_extreme_rows(context: CheckContext) -> None:
                 with np.errstate(all="ignore"):
                     context.step(learner, step.with_rows(X))
             except DivergedError:
-                ensure(learner.to_bytes() == before, f"a step with row {extreme} of size {size:.0e} was half learned")
+                ensure(learner.to_bytes() == before, f"a step with row {extreme} of size {size:.0e} was half refused")
             ensure_finite_state(learner, f"after a step with row {extreme} of size {size:.0e}")
 
 

@@ -28,7 +28,7 @@ from orfit_bench.learners.arguments import DTYPES, is_complex
 from orfit_bench.spec.arrays import array_type
 
 PASSES, CHUNK = 30, 100
-"""How often the same rows are learned until no objects are left behind, and the rows of each time."""
+"""The largest number of passes over the same rows until no objects are left behind, and the rows of a pass."""
 
 
 @check(all_variants=False)
@@ -53,7 +53,7 @@ def process_is_left_as_it_was(context: CheckContext) -> None:
 
 
 def _process() -> dict[str, Any]:
-    """What a library must not change in passing."""
+    """What a library must not change."""
     algorithm, *state = np.random.get_state()  # noqa: NPY002
     return {
         "the random generator of NumPy": [algorithm, *(np.asarray(part).tobytes() for part in state)],
@@ -137,7 +137,7 @@ def kernel_is_given_arrays_of_the_backend(context: CheckContext) -> None:
             return
         ensure(isinstance(array, expected), f"{name}: the kernel got a {type(array).__name__}, want {expected}")
         found = device_of(array) if device else ""
-        ensure(found.split(":")[0] == device, f"{name}: the kernel got it on {found}, want {device}")
+        ensure(found.split(":")[0] == device, f"{name}: the kernel got an array on {found}, want {device}")
 
     replace(context, wrap=lambda kernel: Inspected(kernel, inspect)).train(context.rows())
 

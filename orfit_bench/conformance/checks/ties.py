@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
 from orfit_bench.conformance.check import check, ensure, skip_if
-from orfit_bench.conformance.checks.agreement import is_linear
+from orfit_bench.conformance.checks.agreement import skip_if_not_linear
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Array, Chunk
@@ -23,7 +23,7 @@ TIED_CUTS = (0, 1, 3, 6, 7, TIED)
 def needs_memory(context: CheckContext) -> str:
     """The method must declare a dimension along which fields grow, and sums must not depend on the shapes of arrays."""
     if context.backend.device not in ("", "cpu"):
-        return "the last bit of a product depends on its shape on a device, where sizes are therefore not tied"
+        return "on a device the last bit of a product depends on its shape, so equal sizes are not exact ties"
     return "" if context.method.state.growth else "the method declares no memory that grows"
 
 
@@ -43,9 +43,8 @@ def ties_of_a_full_memory_do_not_depend_on_calls(context: CheckContext) -> None:
     kept = _kept(single)
     for where, other in others.items():
         for name, axes in _kept(other).items():
-            ensure(
-                axes == kept[name], f"of {TIED} directions of the same size {name} keeps {axes} {where}, {kept[name]}"
-            )
+            what = f"of {TIED} directions of the same size {name} keeps {axes} {where}"
+            ensure(axes == kept[name], f"{what}, want {kept[name]}")
 
 
 @check(needs_memory)
@@ -82,7 +81,7 @@ def largest_first_or_last_directions_are_kept(context: CheckContext) -> None:
 
 
 def _kept(learner: Any) -> dict[str, list[int]]:
-    """The axes along which the rows of a memory are, by field; -1 for a row along several."""
+    """The axes along which the rows of a memory lie, by field; -1 for a row along several axes."""
     growth, arrays = learner.method.state.growth, host_arrays_of(learner)
     fields = [f for f in layout_of(learner).fields if f.dims[:1] == (growth.dim,) and f.role in ("basis", "rows")]
     return {f.name: sorted(_axis(row) for row in np.abs(arrays[f.name])) for f in fields}
@@ -96,5 +95,5 @@ def _axis(row: Array) -> int:
 
 def _tied(context: CheckContext) -> Chunk:
     """Rows along the axes, all of the same size."""
-    skip_if(not is_linear(context), "it is of rows of a linear model")
+    skip_if_not_linear(context)
     return context.rows(n=TIED, d=TIED).with_rows(2 * np.eye(TIED))

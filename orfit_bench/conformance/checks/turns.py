@@ -32,7 +32,7 @@ DIVISIONS, LONGER = 4, 33
 
 @check(needs_reference, all_variants=False, numbers="any")
 def backends_take_turns(context: CheckContext) -> Deviation:
-    """A learner that moves to the other backend after every row equals that of the reference alone."""
+    """A learner that moves to the other backend after every row equals a learner on the reference alone."""
     chunk = context.rows()
     expected, learner = context.reference.create(), context.create()
     for i in range(ROWS):
@@ -65,7 +65,7 @@ def random_chunking(context: CheckContext) -> Deviation:
 
 @check(needs_batch_size)
 def step_is_a_batch_of_its_size(context: CheckContext) -> Deviation:
-    """A step of n rows changes the state as a learner with batch_size n is changed by n rows."""
+    """A step of n rows changes the state as n rows do with batch_size n."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     found = []
     for n in (1, 2, 5):
@@ -112,12 +112,12 @@ def _digits_left(context: CheckContext) -> float:
 
 
 def _state_of(learner: Any) -> dict[str, Any]:
-    """The fields by which a learner is compared, without weights that it solves for: of those no digit may be left."""
+    """The fields by which a learner is compared, without weights that it solves for: these may have lost all digits."""
     spec, found = learner.method.state, comparable_state(learner)
     return {name: a for name, a in found.items() if not (spec.solution and name == spec.weights)}
 
 
 def _scaled(chunk: Chunk, size: float) -> Chunk:
-    """The rows times a number, the largest of each at most this number."""
+    """The rows, scaled so that their largest entry is this number, if it is above 1."""
     X = np.asarray(chunk.X)
     return chunk.with_rows(X / abs(X).max() * X.dtype.type(size)) if size > 1 else chunk

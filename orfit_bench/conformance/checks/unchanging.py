@@ -100,7 +100,7 @@ def _refuse(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _malformed(X: Array, sized: bool) -> Iterator[tuple[str, Array]]:
-    yield "a row without its chunk", X[0]
+    yield "a row of one dimension", X[0]
     yield "masked rows", np.ma.masked_array(X, mask=X.real > 0)
     if sized:
         yield "rows with another column", np.hstack([X, X[:, :1]])
@@ -110,7 +110,7 @@ def _malformed(X: Array, sized: bool) -> Iterator[tuple[str, Array]]:
 
 
 def _refuse_targets(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after steps, and rows, with targets of another kind."""
+    """The learner after refused targets, of rows and of steps."""
     rows = chunk.cut(0, context.batch_size)
     if learner.pending or learner.live_state is None or context.variant.time_varying:
         return learner
@@ -121,7 +121,7 @@ def _refuse_targets(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after it was to be merged with ones that have another output, another dtype and other settings."""
+    """The learner after refused merges with learners of other outputs, another dtype and other settings."""
     if learner.live_state is None or learner.pending:
         return learner
     rows, pairs = chunk.cut(0, context.batch_size), []
@@ -149,7 +149,7 @@ def _no_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _too_large(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner, of which a copy was given a row that is refused, or rows that fill a batch, and is as before."""
+    """The learner after a copy of it was given rows that are too large, a single one or enough to fill a batch."""
     copy, before, rows = learner.copy(), learner.to_bytes(), chunk.cut(0, context.batch_size - learner.pending)
     largest = rows.numbers(lambda a: np.where(a == 0, 0, np.finfo(a.dtype).max).astype(a.dtype))
     try:
@@ -161,7 +161,7 @@ def _too_large(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
             next_step = learner.state().attrs["t"] + 1
             ensure(error.step == next_step, f"step {next_step} was refused, the error says step {error.step}")
             ensure(error.row == 0, f"the first row was refused, the error says row {error.row}")
-        ensure(copy.pending == 0, f"{copy.pending} rows wait for others after their step was refused")
+        ensure(copy.pending == 0, f"{copy.pending} rows are pending after their step was refused")
     return learner
 
 

@@ -25,7 +25,7 @@ def needs_combination(context: CheckContext) -> str:
 
 @check(needs_combination, all_variants=False)
 def unlike_learners_are_not_combined(context: CheckContext) -> None:
-    """Merging or averaging learners of other sizes, dtypes or settings, or with pending rows, changes neither."""
+    """Learners of different sizes, dtypes or settings, or with pending rows, are neither combined nor changed."""
     for what, one, other in _unlike(context):
         before = one.copy(), other.copy()
         for name, act in _acts(context, one, other):
@@ -51,27 +51,27 @@ def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
     def one() -> Any:
         return context.train(chunk)
 
-    yield "other numbers of features", one(), context.train(context.rows(n=len(chunk.X), d=FEATURES + 1))
+    yield "different numbers of features", one(), context.train(context.rows(n=len(chunk.X), d=FEATURES + 1))
     if context.supports("float32") and context.dtype == "float64":
         yield (
-            "other dtypes",
+            "different dtypes",
             one(),
             context.train(chunk.numbers(lambda a: frozen(a.astype("float32"))), dtype="float32"),
         )
     if (other := train_with_other_settings(context, chunk)) is not None:
-        yield "other settings", one(), other
+        yield "different settings", one(), other
     if chunk.y is not None and context.method.traits.numbers and chunk.y.ndim == 1:
         both = chunk._replace(y=frozen(np.column_stack([chunk.y, chunk.y])))
         three = chunk._replace(y=frozen(np.column_stack([chunk.y] * 3)))
         yield "targets (n,) and (n, 1)", one(), context.train(chunk._replace(y=chunk.y[:, None]))
         if context.accepts(both):
-            yield "other numbers of outputs", one(), context.train(both)
+            yield "different numbers of outputs", one(), context.train(both)
             yield "two and three outputs", context.train(both), context.train(three)
     if any(setting.name == "batch_size" for setting in context.method.settings):
         full, rest = (context.train(context.rows(n=n), batch_size=BATCH) for n in (BATCH, BATCH + 1))
         yield PENDING, full, rest
     if not needs_single_rows(context):
-        yield "other names", _with_names(context, "a"), _with_names(context, "b")
+        yield "different names", _with_names(context, "a"), _with_names(context, "b")
 
 
 def _with_names(context: CheckContext, name: str) -> Any:

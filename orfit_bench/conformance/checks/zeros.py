@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
-from orfit_bench.conformance.checks.agreement import is_linear
+from orfit_bench.conformance.check import Deviation, check, ensure
+from orfit_bench.conformance.checks.agreement import skip_if_not_linear
 from orfit_bench.conformance.checks.decisions import needs_numbers
-from orfit_bench.conformance.checks.equivariance import ORDERS
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.spec.law import to_numpy64
 
 NEAR = 1e-18
-"""Such targets differ from zero, but by less than what rounding makes of the errors of this row."""
+"""A target that differs from zero by less than the rounding of the error of its row."""
 
 
 @check(needs_numbers, numbers="any")
 def targets_of_zero_are_learned(context: CheckContext) -> Deviation | None:
-    """A target of zero is learned as those next to it are, of one sign or of the other."""
-    skip_if(not is_linear(context), ORDERS)
+    """A target of zero is learned like a tiny target of one sign or the other."""
+    skip_if_not_linear(context)
     chunk = context.rows(n=ROWS)
     if not context.accepts(_with_targets(chunk, 0.0)):
         return None
@@ -47,9 +46,9 @@ def _learn(context: CheckContext, chunk: Chunk) -> Any:
 
 @check(needs_numbers, all_variants=False)
 def target_of_zero_is_approached(context: CheckContext) -> None:
-    """A step brings the prediction of its row nearer to a target of zero, if it does so for a target twice as large.
+    """A step brings a prediction nearer to a target of zero, if it does so for a target of twice the prediction.
 
-    And if one whose target is the prediction itself leaves it as it is, which a step with momentum does not.
+    And if a step whose target is the prediction leaves it unchanged, as steps with momentum do not.
     """
     chunk = context.rows()
     B = context.batch_size
