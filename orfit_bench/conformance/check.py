@@ -9,7 +9,6 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 from orfit_bench.conformance.causes import describe
-
 from orfit_bench.learners.arguments import is_complex
 
 if TYPE_CHECKING:
