@@ -54,7 +54,9 @@ def one_row(value: object, xp: ModuleType) -> Array:
     """One row x (d,) as rows (1, d), not yet validated."""
     array = as_array(value, "x", xp)
     if array.ndim != 1:
-        hint = "ob.DelayLine makes rows of samples" if array.ndim == 0 else "for several rows use partial_fit"
+        hint = (
+            "ob.DelayLine makes rows of samples" if array.ndim == 0 else "for several rows use partial_fit or predict"
+        )
         raise ValueError(f"x: got shape {array.shape}, want (d,); {hint}")
     return array[None, ...]
 

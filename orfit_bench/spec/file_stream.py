@@ -80,13 +80,13 @@ def load(
     cursor = Cursor(source, encoding, tuple(target))
     fits = 8.0 * rows * (len(encoding.names) + len(target)) <= IN_MEMORY
     order = None if time is None else order_of_rows(source, time, rows, fits)
-    whole = cursor.read(0, rows) if fits else None
+    in_memory = cursor.read(0, rows) if fits else None
 
     def part(start: int, stop: int) -> tuple[Any, Any]:
         """X and y of these rows in their order; y is None without a target."""
-        if whole is None:
+        if in_memory is None:
             return View(cursor, 0, start, stop), View(cursor, 1, start, stop) if target else None
-        X, y = (a[start:stop] if order is None else a[order[start:stop]] for a in whole)
+        X, y = (a[start:stop] if order is None else a[order[start:stop]] for a in in_memory)
         return X, y if target else None
 
     return Data(*part(0, learned), part(learned, rows) if test else None, feature_names=encoding.names)

@@ -88,7 +88,7 @@ def test_wrong_weights_change_nothing(name, wrong, message):
 def test_repetitions_of_sgd():
     with pytest.raises(ValueError, match="want at most 1000"):
         learned("sgd", (X, y, np.full(30, 1001)))
-    with pytest.raises(ValueError, match="batch_size > 1 wants whole weights"):
+    with pytest.raises(ValueError, match="batch_size > 1 wants full weights"):
         learned("sgd", (X, y, np.full(30, 0.5)), batch_size=4)
     pending = learned("sgd", (X[:3], y[:3], [2, 1, 3]), batch_size=4)
     np.testing.assert_array_equal(
@@ -113,8 +113,8 @@ def test_repetitions_that_wait_are_saved():
 def test_a_part_of_a_step_for_complex_rows(backend, dtype):
     Z, t = X + 1j * X[::-1], y + 1j * y[::-1]
     half = ob.create("sgd", backend=backend, dtype=dtype, step_size=0.2).partial_fit(Z, t, sample_weight=[0.5] * 30)
-    whole = ob.create("sgd", backend=backend, dtype=dtype, step_size=0.1).partial_fit(Z, t)
-    np.testing.assert_allclose(half.predict(Z), whole.predict(Z), rtol=1e-4 if dtype == "complex64" else 1e-12)
+    full = ob.create("sgd", backend=backend, dtype=dtype, step_size=0.1).partial_fit(Z, t)
+    np.testing.assert_allclose(half.predict(Z), full.predict(Z), rtol=1e-4 if dtype == "complex64" else 1e-12)
 
 
 def test_the_row_that_diverged():

@@ -67,6 +67,9 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
     for what, X, y in bad:
         ensure_raises(partial(learner.partial_fit, X, *([] if y is None else [y])), ValueError, what)
         context.ensure_identical(learner, before, f"after {what} was refused")
+    if hasattr(learner, "predict_one"):
+        for X in (good.X[:1], np.append(good.X[0], good.X[0])):
+            ensure_raises(partial(learner.predict_one, X), ValueError, f"predict_one of shape {X.shape}", "want")
     for d, c, start in ((FEATURES, 1, (2,)), (FEATURES, 2, (FEATURES,)), (FEATURES, 2, (FEATURES, 3))):
         _ensure_start_refused(context, d, c, start)
 

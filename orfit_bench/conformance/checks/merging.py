@@ -67,6 +67,8 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     merged = merge_or_skip(context, one, other)
     ensure(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
     ensure_finite(context, merged, chunk)
+    if context.method.traits.labels:
+        merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # whose shape the merge may have changed
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     if kind == "exact":
         return context.compare(chunk, (merged, context.train(chunk)))

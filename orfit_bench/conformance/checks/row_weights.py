@@ -11,6 +11,7 @@ from orfit_bench.conformance.check import Deviation, check, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.learners.restoring import from_bytes
 
 CUTS = (0, 1, 3, 4, 9, 24)
 
@@ -54,7 +55,7 @@ def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
 
 @check(needs_weights)
 def weights_count_in_any_chunks(context: CheckContext) -> Deviation:
-    """Rows with weights give the same state in one call, in several and one by one, with predictions or without."""
+    """Rows with weights give the same state in one call, in several of restored states, with predictions, and alone."""
     skip_if_time_varying(context)
     chunk = context.rows()
     weights = np.random.default_rng(context.seed).choice([0.0, 1.0, 2.0], len(chunk.X))
@@ -65,6 +66,7 @@ def weights_count_in_any_chunks(context: CheckContext) -> Deviation:
     for begin, end in pairwise(CUTS):
         rows = chunk.cut(begin, end)
         several.partial_fit(rows.X, rows.y, sample_weight=weights[begin:end])
+        several = from_bytes(several.to_bytes(), **context.model)  # with the rows that wait
         predicted.prequential(rows.X, rows.y, sample_weight=weights[begin:end])
     alone = _learn_one_by_one(context, chunk, weights)
     return context.compare(chunk, (several, want), (predicted, want), (alone, want))

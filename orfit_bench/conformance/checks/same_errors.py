@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import calls_that_learn
-from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
+from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
 from orfit_bench.conformance.checks.invalid_input import start_of_shape
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
@@ -73,6 +73,21 @@ def questions_give_the_same_errors(context: CheckContext) -> None:
             if question := getattr(learner, name, None):
                 got = _error_of(partial(question, X))
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
+        if hasattr(learner, "predict_one") and X.ndim == 2:
+            want, got = _error_of(partial(learner.predict, X[1:2])), _error_of(partial(learner.predict_one, X[1]))
+            ensure(
+                got == want, f"{what}: the error of predict_one is {got or 'none'}, that of predict {want or 'none'}"
+            )
+    _ensure_coordinates_refused(context, learner)
+
+
+def _ensure_coordinates_refused(context: CheckContext, learner: Any) -> None:
+    """Coordinates along more or fewer components than there are must be refused by their number."""
+    if context.method.traits.supervised:
+        return
+    for k in (len(learner.components_) - 1, len(learner.components_) + 1):
+        Z = np.ones((2, k), learner.dtype)
+        ensure_raises(partial(learner.inverse_transform, Z), ValueError, f"inverse_transform of {k} columns", "Z: got")
 
 
 @check(needs_single_rows, all_variants=False)
