@@ -50,6 +50,7 @@ fault(
     "of a single row of complex numbers, the real part is predicted",
     "single_rows_are_refused_like_rows",
     "learn_one_equals_partial_fit",
+    "questions_give_the_same_errors",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
     host=(SingleRow, "predict_number", _real_part),

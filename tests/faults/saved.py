@@ -76,6 +76,7 @@ fault(
     "questions_have_errors_of_their_own",
     "predict raises RuntimeError for invalid rows",
     "questions_give_the_same_errors",
+    "changed_sizes_are_refused",
     "single_rows_are_refused_like_rows",
     "learn_one_equals_partial_fit",
     method=LINEAR_LMS,
