@@ -141,6 +141,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     host_bytes, device_bytes = measuring.peak_memory(cell.create, data, cell.protocol)
     learners = learning.initialize(cell.create, data, cell.protocol)
     errors = learning.learn_and_record(learners, data, cell.protocol)
+    _check_count(learners[0], cell.protocol.passes * len(data.X))
     metrics, notes = _evaluate(
         Record(
             data=data,
@@ -169,6 +170,15 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         "metrics": metrics,
         "notes": notes if timed else [*notes, "not timed"],
     }
+
+
+def _check_count(learner: Any, rows: int) -> None:
+    """ValueError where a learner has counted more steps than the rows that it got."""
+    if (steps := learner.live_state.n_steps) > rows:
+        raise ValueError(
+            f"the learner counts {steps} steps after {rows} rows: learn of its kernel returned more than it got, want "
+            f"the number of rows learned"
+        )
 
 
 def _hash_of_rows(data: Data) -> str:

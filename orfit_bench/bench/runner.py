@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import xarray
 
 TIMEOUT = 300.0
+OTHER_FORMATS = (".csv", ".parquet", ".md", ".json", ".html", ".npz")
+"""Endings that a file of results does not have: nobody would take it for netCDF."""
 RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
 """Runs cells, and yields the key and the record of each as it finishes."""
 
@@ -182,7 +184,9 @@ def _run_all(
 
 
 def _check_output(output: Path) -> Path:
-    """Raise OSError if the output or its journal cannot be written, before the first cell is run."""
+    """Raise OSError or ValueError if the output or its journal cannot be written, before the first cell is run."""
+    if output.suffix.lower() in OTHER_FORMATS:
+        raise ValueError(f"{output}: results are netCDF, want .nc; orfit-bench export writes other formats of them")
     ensure_writable(output)
     if (folder := folder_of(output)).exists() and not folder.is_dir():
         raise NotADirectoryError(

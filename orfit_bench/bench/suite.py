@@ -244,6 +244,8 @@ def read(path: str | Path) -> Suite:
         if "protocol" in table:
             check_keys(table["protocol"], [f.name for f in fields(Protocol)], "a protocol")
             table["protocol"] = Protocol(**table["protocol"])
+        if empty := [name for name in ("methods", "backends", "streams") if table.get(name) == []]:
+            raise ValueError(f"{empty[0]}=[]: want names, or leave {empty[0]} out for the default")
         suite = Suite(**table)
         suite.cells()
     except (TypeError, ValueError) as error:

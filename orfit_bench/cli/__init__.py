@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import select
 import signal
 import sys
@@ -104,11 +105,32 @@ MEANT = {"--seeds": "--runs", "--seed": "--runs"}
 """Options of commands that are called otherwise by other commands."""
 
 
+def _open_closed_streams() -> None:
+    """Open what the caller has closed of stdin, stdout and stderr; files would take their places, and be written to."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it takes the lowest number that is free
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
 class Commands(click.Group):
     """A command group that reports errors in one line: exit status 2 for usage errors, 1 for internal errors.
 
     With --debug the traceback is shown instead.
     """
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line."""
+        _open_closed_streams()
+        try:
+            return super().main(*args, **options)
+        except OSError as error:  # from printing a help text
+            if _is_stdout_closed():
+                raise
+            Error(f"the output cannot be written: {error.strerror}").show()
+            sys.exit(Error.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

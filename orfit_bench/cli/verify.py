@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import click
 
+from orfit_bench.cli.output import say
+
 JOURNAL = ".journal"
 
 
@@ -33,19 +35,27 @@ def verify_command(files: tuple[Path, ...]) -> None:
 
     Exit status: 0 if all files are complete, 1 if one is damaged or of another kind, 2 if one cannot be read.
     """
-    damaged = False
+    status = 0
     for file in files:
-        for verdict in verify(file):
+        try:
+            verdicts = verify(file)
+        except OSError as error:
+            say(f"Error: {error}" if str(file) in str(error) else f"Error: {file}: {error.strerror}", err=True)
+            status = 2
+            continue
+        for verdict in verdicts:
             click.echo(f"{verdict.file}: {verdict.description}", err=not verdict.is_intact)
-            damaged |= not verdict.is_intact
-    if damaged:
-        click.get_current_context().exit(1)
+            status = max(status, int(not verdict.is_intact))
+    if status:
+        click.get_current_context().exit(status)
 
 
 def verify(path: Path) -> list[Verdict]:
     """Check a file, or every entry of a journal."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
+    if not path.is_dir() and not path.is_file():
+        raise OSError(f"{path}: not a regular file (a device, pipe or similar)")
     if path.is_dir():
         if path.suffix != JOURNAL:
             raise IsADirectoryError(f"{path}: this is a folder, want a saved file or a folder ending in {JOURNAL}")
@@ -74,6 +84,12 @@ def _describe(path: Path) -> str:
 
         read_entry(path)
         return "an entry of a journal"
+    if not start:
+        raise ValueError(f"{path}: the file is empty")
+    if path.suffix == ".nc":
+        raise ValueError(f"{path}: not a file of results, which are netCDF (HDF5): it is damaged, or of another kind")
+    if path.parent.suffix == JOURNAL:
+        raise ValueError(f"{path}: not an entry of a journal: it is damaged, or of another kind")
     return _describe_state(path, start)
 
 

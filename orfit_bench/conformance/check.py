@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
@@ -142,7 +143,8 @@ def check(
     """Register a function as a check: its name is that of the check, its docstring's first line the requirement."""
 
     def register(function: CheckFunction) -> CheckFunction:
-        lines = (function.__doc__ or "").strip().splitlines()
+        text = function.__doc__ or (function.__name__ if sys.flags.optimize == 2 else "")  # -OO removes docstrings
+        lines = text.strip().splitlines()
         if not lines or function.__name__ in {one.name for one in CHECKS}:
             raise ValueError(f"check {function.__name__}: want a docstring with the requirement, and a unique name")
         options = (needs, all_variants, slow, numbers, once, own_settings)

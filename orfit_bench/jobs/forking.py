@@ -18,6 +18,7 @@ import tempfile
 import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import BinaryIO, NamedTuple, NoReturn
 
 from orfit_bench.jobs.processes import DiedError, describe_death
@@ -30,6 +31,8 @@ OUTPUT_BYTES = 2000
 IDLE_SECONDS = 30.0
 """A shared server ends when it has had no session for so long."""
 LENGTH = 8
+SET_CHILD_SUBREAPER = 36
+"""The option of prctl with which a process adopts the children of its descendants when these end."""
 
 
 class Order(NamedTuple):
@@ -113,14 +116,15 @@ def _fork_session(listener: socket.socket, end: socket.socket, prepared: object)
 
 
 def _obey(connection: Connection) -> NoReturn:
+    _adopt_orphans()
     while True:
         order: Order = connection.recv()
         connection.send(_run(order, connection))
 
 
 def _run(order: Order, connection: Connection) -> Reply:
-    """Fork, wait for the result, and kill the whole process group."""
-    reader, writer = os.pipe()
+    """Fork, wait for the result, and kill all processes that the call has started."""
+    own, (reader, writer) = _children(), os.pipe()
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if not child:
@@ -139,9 +143,42 @@ def _run(order: Order, connection: Connection) -> Reply:
                 os.killpg(child, signal.SIGKILL)
             with suppress(ChildProcessError):
                 os.waitpid(child, 0)
+            _end_orphans(own)
         size = output.seek(0, os.SEEK_END)
         output.seek(max(0, size - OUTPUT_BYTES))
         return Reply(value, error, output.read().decode(errors="replace"))
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of processes whose parents have ended, also of those that left their process group."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children() -> set[int]:
+    """The child processes of this one."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # there are none, which is quickly known
+        return set()
+    found: set[int] = set()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parent = file.read_text().rpartition(")")[2].split()[1]  # the name in parentheses may hold anything
+            if int(parent) == os.getpid():
+                found.add(int(file.parent.name))
+    return found
+
+
+def _end_orphans(own: set[int]) -> None:
+    """Kill all children but those that were there before, and then the children that these have had."""
+    while orphans := _children() - own:
+        for pid in orphans:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
 
 def _wait(child: int, reader: int, timeout: float, connection: Connection) -> bytes:

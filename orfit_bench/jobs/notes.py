@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 NOTED = (UserWarning, RuntimeWarning)
 """Warnings about the result, such as lost precision and overflow."""
+LONGEST = 4000
+"""Characters of the longest note."""
 
 
 @contextmanager
@@ -32,5 +34,8 @@ def describe_error(error: BaseException) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return the text without line breaks."""
-    return " ".join(str(text).split())
+    """Return the text without line breaks, and without its middle if it is very long."""
+    line = " ".join(str(text).split())
+    if len(line) <= LONGEST:
+        return line
+    return f"{line[: LONGEST // 2]} ... ({len(line)} characters) ... {line[-LONGEST // 2 :]}"

@@ -23,6 +23,7 @@ from orfit_bench.mutation.mutants import Mutant
 from orfit_bench.mutation.processes import Child, Say, fork, time_limit
 from orfit_bench.mutation.replacing import ensure_replaceable, replace
 from orfit_bench.mutation.sources import Source, find_sources
+from orfit_bench.plugins.registry import registry
 
 START_SECONDS = 60.0
 """Time limit for importing the plugins."""
@@ -92,7 +93,7 @@ def judge(mutant: Mutant, checks: Sequence[Timed]) -> Child:
         with time_limit(START_SECONDS):
             replace(mutant.module, mutant.code, folder)
             importlib.import_module(mutant.module)
-            kit = importlib.import_module("orfit_bench.conformance.runner")  # of the changed host, if it was changed
+            kit = importlib.import_module("orfit_bench.conformance.runner")  # with learner code that was changed
         for check, seconds in checks:
             say({"running": check.label})
             with time_limit(10 + 10 * seconds):
@@ -121,8 +122,11 @@ def verdict(text: str, status: int) -> tuple[bool, str, str]:
 
 
 def _plan(question: Question) -> list[PlannedCheck]:
+    """The checks of what is selected; a backend that is unavailable here is left out, unless it is named."""
     names, backends, dtypes, _, seed = question
-    return plan_checks(names, backends=backends, dtypes=dtypes, seed=seed)
+    checks = plan_checks(names, backends=backends, dtypes=dtypes, seed=seed)
+    known, named = registry().backends, (*names, *backends)
+    return [check for check in checks if check.backend in named or known[check.backend].available]
 
 
 def _answers(child: Child) -> list[Any]:
@@ -133,7 +137,7 @@ def _answers(child: Child) -> list[Any]:
         raise
     lines = [json.loads(line) for line in text.splitlines()]
     if lines and isinstance(lines[-1], dict) and "error" in lines[-1]:
-        raise ValueError(lines[-1]["error"])
+        raise ValueError(lines[-1]["error"].removeprefix("ValueError: ").removeprefix("UnavailableError: "))
     if status:
         raise ValueError(f"the process that checks the unchanged kernel died (status {status})")
     return lines

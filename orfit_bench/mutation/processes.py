@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 MAX_BYTES = 8 * 2**30
 """Limit on the memory of a child, where the system has one."""
 LINES = "lines.jsonl"
+PREFIX = "orfit-bench-mutant-"
+"""Of the names of temporary folders; the number of the process that made them follows."""
 
 
 class Child(NamedTuple):
@@ -50,7 +53,7 @@ def fork(work: Callable[[Say, Path], None]) -> Child:
     """Start a child that calls work(say, folder); say(value) sends a value as a line of JSON."""
     if not hasattr(os, "fork"):
         raise OSError("mutants are judged in forked processes, which this system does not have")
-    folder = tempfile.TemporaryDirectory(prefix="orfit-bench-mutant-")
+    folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
     path = Path(folder.name)
     if pid := os.fork():
         return Child(pid, folder)
@@ -70,14 +73,33 @@ def fork(work: Callable[[Say, Path], None]) -> Child:
 
 
 def _confine(folder: Path) -> None:
-    """Silence the process, limit its memory, and keep machine code of mutants out of the user's cache."""
+    """Silence the process, limit its memory, and keep its files and the machine code of mutants in its folder."""
     silent = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silent, stream)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder / "numba")
+    os.environ |= {"NUMBA_CACHE_DIR": str(folder / "numba"), "TMPDIR": str(folder)}
+    tempfile.tempdir = str(folder)
     import resource
 
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+
+
+def remove_abandoned() -> None:
+    """Remove the temporary folders of processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        number = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if number.isdigit() and not _is_alive(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
 
 
 @contextmanager

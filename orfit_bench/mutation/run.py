@@ -18,7 +18,7 @@ from orfit_bench.mutation import children
 from orfit_bench.mutation.children import Question, Timed
 from orfit_bench.mutation.learner_code import is_learner_code
 from orfit_bench.mutation.mutants import Mutant, make_mutants
-from orfit_bench.mutation.processes import Child
+from orfit_bench.mutation.processes import Child, remove_abandoned
 from orfit_bench.mutation.sources import Source
 
 Progress = Callable[[int, int, "MutantResult | None"], None]
@@ -136,6 +136,7 @@ def run_mutants(
     Plugins must be installed, since every mutant is judged in a child process that imports them. This process must not
     have loaded them before.
     """
+    remove_abandoned()
     question = Question(names, backends, dtypes, modules, seed)
     sources = children.find(question)
     if not sources:

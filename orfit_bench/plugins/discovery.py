@@ -7,6 +7,7 @@ import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from inspect import isfunction, ismethod
 from math import inf
@@ -91,8 +92,9 @@ def installed() -> Iterator[Plugin]:
 def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
     """Import a plugin, check its version and call its hooks. Errors are recorded in the result, never raised."""
     try:
-        plugin = find()
-        offers = _offers(plugin, name)
+        with _same_folder():
+            plugin = find()
+            offers = _offers(plugin, name)
         models = tuple(v for v in getattr(plugin, "__dict__", {}).values() if isinstance(v, Model))
     except KeyboardInterrupt:
         raise
@@ -100,6 +102,19 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
         reason = f"{type(error).__name__}: {error}{place(error)}".replace("\n", " ")
         return Plugin(name, distribution, version, "broken", reason, traceback.format_exc())
     return Plugin(name, distribution, version, "ok", offers=offers, models=models)
+
+
+@contextmanager
+def _same_folder() -> Iterator[None]:
+    """Return to the working folder: a plugin that leaves it would change where every relative path leads."""
+    before = ""
+    with suppress(OSError):  # it was deleted
+        before = str(Path.cwd())
+    try:
+        yield
+    finally:
+        if before:
+            os.chdir(before)
 
 
 def place(error: BaseException) -> str:

@@ -14,10 +14,11 @@ from contextlib import suppress
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from subprocess import Popen
 
 SECONDS = 60.0
 """Time limit for importing a plugin that has not been tried."""
@@ -64,32 +65,25 @@ def _try(points: list[EntryPoint]) -> dict[EntryPoint, str]:
 def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
     """How many of them are imported in one process, and why not the next."""
     import subprocess
+    from tempfile import TemporaryFile
 
     task = json.dumps({"path": sys.path, "points": [[p.name, p.value, p.group] for p in points]})
     command = [sys.executable, "-m", MODULE]
     package = str(Path(__file__).parents[2])
     paths = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        env={**os.environ, IN_TRIAL: "1", "PYTHONPATH": paths},
-    )
-    with process:
+    environment = {**os.environ, IN_TRIAL: "1", "PYTHONPATH": paths}
+    with TemporaryFile() as progress, TemporaryFile() as output:  # a pipe would stay open in what a plugin starts
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=progress, stderr=output, env=environment, start_new_session=True
+        )
         try:
-            progress, printed = process.communicate(task, SECONDS)
+            process.communicate(task.encode(), SECONDS)
             end = _describe(process.returncode)
         except subprocess.TimeoutExpired:
-            process.kill()
-            progress, printed = process.communicate()
             end = ""
-        except BaseException:
-            process.kill()
-            raise
-    done = progress.split()
+        finally:
+            _end_session(process)
+        done, printed = _read_text(progress).split(), _read_text(output)
     if done[-1:] == ["end"]:
         return len(points), ""
     if not done:  # this package cannot be imported there
@@ -98,6 +92,21 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
         return int(done[-1]), _too_slow()
     text = " ".join(printed[-LAST:].split())
     return int(done[-1]), f"its import {end}{f', after it printed: {text}' if text else ''}"
+
+
+def _end_session(process: Popen[bytes]) -> None:
+    """End a process and those that it has started."""
+    with suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+
+
+def _read_text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 def _too_slow() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -63,7 +64,7 @@ class Law:
             raise ValueError(f"law {self.name!r}: shape {self.shape!r}, want one of {', '.join(get_args(Shape))}")
         if self.numbers not in get_args(Numbers):
             raise ValueError(f"law {self.name!r}: numbers {self.numbers!r}, want real or complex")
-        if not (self.check.__doc__ or "").strip():
+        if not (self.check.__doc__ or "").strip() and sys.flags.optimize < 2:  # `python -OO` removes docstrings
             raise ValueError(f"law {self.name!r}: its function has no docstring that states the claim")
 
     @property
@@ -73,8 +74,8 @@ class Law:
 
     @property
     def claim(self) -> str:
-        """The first line of the function's docstring."""
-        return (self.check.__doc__ or "").strip().splitlines()[0]
+        """The first line of the function's docstring; its name where Python has removed docstrings."""
+        return (self.check.__doc__ or self.name).strip().splitlines()[0]
 
 
 @dataclass(frozen=True, slots=True)

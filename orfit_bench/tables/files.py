@@ -105,7 +105,7 @@ def _place_and_filesystem(path: str, kind: str) -> tuple[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     if not fs.exists(place):
-        raise FileNotFoundError(f"{path}: no such file")
+        raise FileNotFoundError(f"{path}: no such file, or its server does not answer")
     if kind != "csv" and fs.isfile(place) and not _reads_ranges(fs, place):
         return fsspec.open_local(f"simplecache::{path}"), None
     return place, pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(fs))

@@ -65,7 +65,8 @@ def environment(root: Path, commit: str) -> Environment:
 
     Raises ValueError if there is no such commit, if it contains no distribution, or if one cannot be built.
     """
-    sha = git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", what=f"no commit {commit!r}").strip()
+    unknown = f"no commit {commit!r}: want a branch, a tag or a hash of this repository"
+    sha = git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", what=unknown).strip()
     home = root / FOLDER
     system.make_folder(home)
     replace_text(home / ".gitignore", "*\n")
@@ -92,8 +93,8 @@ def git(root: Path, *arguments: str, what: str = "") -> str:
     """Return the output of git. Raises ValueError with `what` and its error message."""
     done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        message = done.stderr.strip() or f"git {arguments[0]} ended with {done.returncode}"
-        raise ValueError(f"{what}: {message}" if what else message)
+        message = done.stderr.strip()
+        raise ValueError(": ".join(filter(None, [what, message])) or f"git {arguments[0]} ended with {done.returncode}")
     return done.stdout
 
 
@@ -136,6 +137,7 @@ def _pip(source: Path, site: Path, what: str, lock: int) -> None:
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     command += ["--target", str(site), str(source)]
     variables = os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": "0"}  # for hatch-vcs too: archives have no history
+    variables["TMPDIR"] = str(site.parent)  # what pip leaves there when it is killed is removed with the folder
     inherited = () if os.name == "nt" else (lock,)
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, pass_fds=inherited)
     if done.returncode:

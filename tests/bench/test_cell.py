@@ -11,6 +11,7 @@ from helpers.suites import SMALL, cell, hook
 import orfit_bench as ob
 from orfit_bench.bench import Protocol, error, isolation, run_cell
 from orfit_bench.jobs import fingerprint
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Data, Metric, Stream
 
 
@@ -130,6 +131,25 @@ def test_kernels_cannot_write_to_the_rows():
     for array in (data.X, data.y, *data.test, data.cut(0, 5)[0]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
+
+
+def test_a_kernel_that_returns_more_rows_than_it_got_fails(monkeypatch):
+    kernel = registry().kernel("numpy", "lms")
+    learn = kernel.learn
+    monkeypatch.setattr(kernel, "learn", lambda s, X, Y, p, out: len(X) + learn(s, X, Y, p, out))
+    record = run_cell(cell())
+    assert record["status"] == "failed"
+    assert "learn of its kernel returned more than it got" in record["reason"]
+
+
+def test_a_long_message_is_shortened(monkeypatch):
+    def fail(*_):
+        raise ValueError("z" * 10**6)
+
+    monkeypatch.setattr(registry().kernel("numpy", "lms"), "learn", fail)
+    reason = run_cell(cell())["reason"]
+    assert len(reason) < 5000
+    assert "(1000000 characters)" in reason
 
 
 def test_a_cell_in_which_functions_were_replaced_fails(monkeypatch):

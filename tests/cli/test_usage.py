@@ -5,12 +5,13 @@ import select
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from helpers.commands import COMMAND, invoke
 
 import orfit_bench as ob
-from orfit_bench.bench import runner
+from orfit_bench.bench import load, runner
 from orfit_bench.bench.suite import read
 from orfit_bench.cli import run as cli_run
 from orfit_bench.cli.output import say_command
@@ -136,6 +137,25 @@ class TestUsage:
         with subprocess.Popen([*COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
             started.stdout.close()
             assert (started.stderr.read(), started.wait()) == ("", 1)
+
+    @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+    def test_closed_streams(self, closed, tmp_path):
+        command = f"{shlex.join(COMMAND)} run --method lms --backend numpy --stream drift --rows 50 {closed}"
+        assert subprocess.run(["sh", "-c", command], cwd=tmp_path, check=False).returncode == 0
+        found = load(tmp_path / "results.nc")
+        assert found.status.values.tolist() == ["ok"]
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+    def test_a_full_device(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([*COMMAND, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert done.stderr.startswith("Error: the output cannot be written: No space left")
+
+    def test_without_docstrings(self):
+        environment = os.environ | {"PYTHONOPTIMIZE": "2"}
+        done = subprocess.run([*COMMAND, "list"], capture_output=True, text=True, check=True, env=environment)
+        assert "broken" not in done.stdout + done.stderr
 
     def test_other_broken_pipes_are_errors(self, monkeypatch):
         def broken(known):

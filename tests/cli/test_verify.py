@@ -1,6 +1,8 @@
 """`orfit-bench verify`."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,5 +68,15 @@ def test_edited_entries_of_a_journal_are_named(files, tmp_path):
 def test_what_cannot_be_verified_is_refused(tmp_path):
     (tmp_path / "text").write_text("hello")
     assert verify(tmp_path / "text").exit_code == 1
-    for path in (tmp_path, tmp_path / "none"):
+    os.mkfifo(tmp_path / "pipe.nc")
+    for path in (tmp_path, tmp_path / "none", tmp_path / "pipe.nc", Path("/dev/zero")):
         assert verify(path).exit_code == 2
+
+
+def test_every_file_is_verified(tmp_path):
+    (tmp_path / "empty.npz").touch()
+    (tmp_path / "text.nc").write_text("hello")
+    done = verify(tmp_path / "none", tmp_path / "empty.npz", tmp_path / "text.nc")
+    assert done.exit_code == 2
+    for name, stated in (("none", "no such file"), ("empty.npz", "the file is empty"), ("text.nc", "not a file of")):
+        assert any(name in line and stated in line for line in done.stderr.splitlines())

@@ -38,8 +38,9 @@ def print_much():
     os._exit(0)
 
 
-def start_child():
-    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
+def start_child(own_session=False):
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    return subprocess.Popen(command, start_new_session=own_session).pid
 
 
 def allocate(n):
@@ -84,8 +85,9 @@ def test_the_end_of_the_output_is_kept(server):
     assert len(answer.output) <= 2000
 
 
-def test_processes_that_a_call_started_end_with_it(server):
-    pid = end(server, start_child)
+@pytest.mark.parametrize("own_session", [False, True])
+def test_processes_that_a_call_started_end_with_it(server, own_session):
+    pid = end(server, start_child, own_session)
     for _ in range(100):
         try:
             with open(f"/proc/{pid}/stat") as file:

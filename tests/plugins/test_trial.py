@@ -1,11 +1,13 @@
 """Plugins that end, crash or block the process that imports them."""
 
+import time
 from importlib.metadata import distributions
+from pathlib import Path
 
 import pytest
 from helpers.commands import install
 
-from orfit_bench.plugins import trial
+from orfit_bench.plugins import discovery, trial
 
 
 @pytest.fixture
@@ -39,6 +41,31 @@ def test_a_plugin_that_hangs(site, monkeypatch):
     install(site, "a_hang", "while True: pass")
     install(site, "b_fine", "")
     assert reasons(site) == {"a_hang": "its import did not finish in 3 s"}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import os, time\nos.fork() or time.sleep(100)", ""),
+        ("import os, time\nif os.fork(): time.sleep(100)\ntime.sleep(100)", "its import did not finish in 3 s"),
+        ("import subprocess; subprocess.Popen(['sleep', '100'])", ""),
+    ],
+)
+def test_a_plugin_that_starts_processes(site, monkeypatch, code, reason):
+    monkeypatch.setattr(trial, "SECONDS", 3.0)
+    install(site, "a_starts", code)
+    install(site, "b_fine", "")
+    began = time.monotonic()
+    assert reasons(site) == ({"a_starts": reason} if reason else {})
+    assert time.monotonic() - began < 20
+
+
+def test_a_plugin_that_leaves_the_folder(site, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    install(site, "a_leaves", "import os; os.chdir('/')")
+    (point,) = points(site)
+    discovery.load(point.load, point.name, "", "")
+    assert Path.cwd() == tmp_path
 
 
 def test_only_changed_plugins_are_tried_again(site, monkeypatch):

@@ -10,7 +10,13 @@ import numpy as np
 
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.fleets import serialization
-from orfit_bench.learners.fleets.learning import count_steps, describe_divergence, validate_rows, warn_once
+from orfit_bench.learners.fleets.learning import (
+    check_counts,
+    count_steps,
+    describe_divergence,
+    validate_rows,
+    warn_once,
+)
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.parameters import FleetParameters
 from orfit_bench.learners.fleets.prediction import predict_rows
@@ -351,6 +357,7 @@ class Fleet:
             with np.errstate(all="ignore"):
                 p = FleetParameters(self.members, state, rows)
                 learned = rule.kernel.fleet_learn(state.arrays, X, Y_there, p, out)
+                check_counts(learned, rows)
         except BaseException as error:
             state.interrupted = type(error).__name__
             self.live_state = state

@@ -30,6 +30,16 @@ def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array
         validate(members.settings(i), int(state.n_steps[i]), rows.X[part], Y[part], False, True)
 
 
+def check_counts(learned: object, rows: FleetRows) -> None:
+    """ValueError unless a kernel returned a number of rows for each member that has some, at most all of them."""
+    counts = np.asarray(learned)
+    is_count = counts.shape == rows.counts.shape and counts.dtype.kind in "iu"
+    if not is_count or ((counts < 0) | (counts > rows.counts)).any():
+        raise ValueError(
+            f"fleet_learn returned {learned!r}, want the number of rows learned of each member, at most {rows.counts}"
+        )
+
+
 def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> None:
     """Note how many rows each member has learned, and which members a transition or process noise has moved."""
     before = state.n_steps[rows.members]
