@@ -37,14 +37,15 @@ def merges_by_default(context: CheckContext, learner: Any) -> bool:
 
 
 def train_two(context: CheckContext) -> tuple[Any, Any]:
-    """Two learners of parts of a stream, without pending rows."""
+    """Two learners of parts of a stream, without pending rows; for an exact merge with the same start, else another."""
     rule = context.method.combine.merge
     refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
     skip_if(refusal, refusal)
     skip_if(context.variant.time_varying, "filters with a transition that varies with the rows cannot be merged")
     chunk = context.rows(n=12 * context.batch_size)
     cut = 4 * context.batch_size
-    return context.train(chunk.cut(0, cut)), context.train(chunk.cut(cut, len(chunk.X)))
+    seed = context.seed + int(rule is not None and rule.kind != "exact")
+    return context.train(chunk.cut(0, cut)), context.train(chunk.cut(cut, len(chunk.X)), random_state=seed)
 
 
 def merge_or_skip(context: CheckContext, one: Any, other: Any) -> Any:
