@@ -9,8 +9,9 @@ import select
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import click
@@ -88,6 +89,23 @@ def _sigterm_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print each warning once, as errors are printed: without the line of code that gave it."""
+    before, printed = warnings.showwarning, set[str]()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if (text := f"Warning: {message}") not in printed:
+            printed.add(text)
+            say(text, err=True)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
 def _is_stdout_closed() -> bool:
     """Whether stdout is a pipe whose reader has closed it.
 
@@ -135,7 +153,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            with _sigterm_interrupts():
+            with _sigterm_interrupts(), nullcontext() if ctx.params["debug"] else _warnings_in_one_line():
                 return super().invoke(ctx)
         except click.NoSuchOption as error:
             meant, command = MEANT.get(error.option_name, ""), error.ctx and error.ctx.command
