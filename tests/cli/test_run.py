@@ -153,6 +153,19 @@ def plain(text):
     return re.sub("\x1b\\[[0-9;]*m", "", text)
 
 
+@pytest.mark.filterwarnings("always:.*digest of this entry")
+def test_a_damaged_entry_of_the_journal_is_one_line(tmp_path):
+    journal = Journal(tmp_path / "results.nc", {})
+    journal.write({"key": "a", "value": 1.5})
+    (entry,) = journal.folder.glob("*.json")
+    entry.write_text(entry.read_text().replace("1.5", "2.5"))
+    arguments = ("run", "--method", "lms", "--backend", "numpy", "--stream", "drift", "--rows", "50")
+    done = invoke(*arguments, "--output", str(tmp_path / "results.nc"))
+    assert done.exit_code == 0
+    assert next(line for line in done.stderr.splitlines() if "digest" in line).startswith("Warning: ")
+    assert done.stderr.count("digest") == 1
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals to open")
 class TestNarrowTerminal:
     def on_terminal(self, columns, *arguments, folder, kind, stderr=False):
@@ -201,17 +214,6 @@ class TestNarrowTerminal:
         if fits:
             wide = self.on_terminal(columns, "show", "--wide", "r.nc", folder=tmp_path, kind=kind)
             assert re.search(r"^ method +backend +stream +samples/s +roofline +state ", plain(wide), re.M)
-
-    def test_a_damaged_entry_of_the_journal_is_one_line(self, tmp_path):
-        journal = Journal(tmp_path / "results.nc", {})
-        journal.write({"key": "a", "value": 1.5})
-        (entry,) = journal.folder.glob("*.json")
-        entry.write_text(entry.read_text().replace("1.5", "2.5"))
-        arguments = ("run", "--method", "lms", "--backend", "numpy", "--stream", "drift", "--rows", "50")
-        done = invoke(*arguments, "--output", str(tmp_path / "results.nc"))
-        assert done.exit_code == 0
-        assert next(line for line in done.stderr.splitlines() if "digest" in line).startswith("Warning: ")
-        assert done.stderr.count("digest") == 1
 
     def test_errors_are_broken_between_words(self, tmp_path):
         output = self.on_terminal(50, "list", "nowhere", folder=tmp_path, kind="xterm", stderr=True)
