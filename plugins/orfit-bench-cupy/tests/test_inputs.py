@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.learners.validation import check_finite
 
@@ -54,7 +55,7 @@ def test_rows_of_a_filter_are_copied_once_whatever_comes_with_them(in_place):
     learner = ob.create("kalman", backend=in_place).partial_fit(X[:1], y[:1])
     before = copies()
     rows = with_numbers(learner.rule, learner.live_state, X, y)
-    learner.rule.step_inputs(rows.sizes, (None, None, np.ones(40)), 40)
+    learner.rule.step_inputs(rows.sizes, GivenWithRows(observation_noise=np.ones(40)), 40)
     assert since(before)[1] == 3  # X, y, and what came with them
 
 
