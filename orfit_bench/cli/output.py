@@ -172,10 +172,18 @@ class Bar(NamedTuple):
 @contextmanager
 def bar() -> Iterator[Bar]:
     """Show a progress bar, which is removed at the end."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     err = console(err=True)
-    columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
+    times = TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn()
+    columns = BarColumn(), MofNCompleteColumn(), *times, TextColumn("{task.description}", markup=False)
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
         task = shown.add_task("", total=None)
 

@@ -200,7 +200,7 @@ def _progress() -> Iterator[Any]:
                     shown.say(f"resuming: {done} of {total} cells are already finished")
             elif not shown.moves or record["status"] not in GOOD:
                 shown.say(f"[{done}/{total}] {describe(record)}")
-            now = f"{record['cell']['method']} on {record['cell']['backend']}" if record else ""
-            shown.update(done, total, now)
+            last = f"last: {record['cell']['method']} on {record['cell']['backend']}" if record else ""
+            shown.update(done, total, last)
 
         yield report_progress
