@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,11 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if
 from orfit_bench.conformance.checks.agreement import needs_inverse_gram, skip_if_not_linear
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
+from orfit_bench.conformance.checks.saved_files import read_members
 from orfit_bench.conformance.checks.unchanging import to_buffer
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
-from orfit_bench.learners.restoring import restore
+from orfit_bench.learners.restoring import load, restore
 from orfit_bench.spec import LINEAR, Diagonal
 
 SEEDS = 10
@@ -89,10 +92,21 @@ def states_of_any_layout_are_restored(context: CheckContext) -> None:
             if array.ndim:
                 state[name] = (array.dims, to_buffer(array.values, number))
         context.ensure_identical(restore(state, **context.model), learner, f"restored from layout {number}")
+    _ensure_read_in_fortran_order(context, learner)
     name = layout_of(learner).fields[0].name
     state = learner.state()
     state[name] = (state[name].dims, np.zeros(state[name].shape, "float16"))
     ensure_raises(lambda: restore(state, **context.model), ValueError, f"a state with {name} of half precision", name)
+
+
+def _ensure_read_in_fortran_order(context: CheckContext, learner: Any) -> None:
+    """A file whose arrays are in Fortran order has the same learner."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state.npz")
+        learner.save(path)
+        members = read_members(path.read_bytes())
+        np.savez(path, allow_pickle=False, **{name: a.copy("F") for name, a in members.items()})
+        context.ensure_identical(load(path, **context.model), learner, "read from arrays in Fortran order")
 
 
 @check(needs_linear_model)

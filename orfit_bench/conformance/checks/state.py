@@ -16,6 +16,7 @@ from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, bytes_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import bits
+from orfit_bench.conformance.variants import smallest
 from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.spec import REFERENCE
 from orfit_bench.spec.law import to_numpy64
@@ -38,6 +39,10 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
         if (waiting := context.train(chunk.cut(0, i))).pending and context.supports("blocks"):
             moved = move(waiting)
             context.ensure_identical(moved.flush(), waiting.flush(), f"{message} and flushed")
+    if not context.variant.settings:
+        narrow = context.with_settings(**smallest(context.method))
+        one = narrow.train(narrow.rows(n=2, d=1))
+        narrow.ensure_identical(move(one), one, f"{message}, with one feature")
 
 
 @check(numbers="any")
