@@ -123,6 +123,7 @@ fault(
     "loaded_in_half_precision",
     "load rounds the arrays to half precision",
     "saved_state_continues_identically",
+    "states_of_any_layout_are_restored",
     "any_order_of_operations",
     "forged_files_are_refused",
     host=(files, "read", lambda path: _in_half(read(path))),

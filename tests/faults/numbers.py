@@ -155,7 +155,15 @@ fault(
 )
 
 
-@faulty_learn("one_feature", "features_of_zeros_change_nothing")
+@faulty_learn(
+    "one_feature",
+    "features_of_zeros_change_nothing",
+    "copy_continues_identically",
+    "restored_state_continues_identically",
+    "saved_state_continues_identically",
+    "bytes_continue_identically",
+    "pickle_continues_identically",
+)
 def squeezes(s, X, Y, p, out):
     """Dimensions of length one are dropped, also that of the features."""
     return plain(s, np.atleast_2d(X.squeeze()), Y, p, out)
