@@ -1,6 +1,7 @@
 """Fleets: every member equals the learner that is alone."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -180,6 +181,19 @@ def test_a_square_array_may_be_one_matrix_or_many_diagonals():
     assert (ob.fleet("kalman", 3, transition=A)[2].rule.settings["transition"] == A).all()
     means = ob.fleet("kalman", 2, initial_mean=[[1.0, 2.0], [3.0, 4.0]])
     assert means[1].rule.settings["initial_mean"].tolist() == [3.0, 4.0]
+
+
+def test_many_members_that_lose_precision_give_few_warnings():
+    fleet, given = ob.fleet("rls", 20, backend="numpy").partial_fit(*rows("rls", 20, 2)), []
+    for i in range(20):
+        fleet.live_state.arrays.precision_lost[i] = 1
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fleet.partial_fit(*rows("rls", 20, 1))
+        given += [str(warning.message).partition(":")[0] for warning in caught]
+    assert given == ["rls, 1 members of the fleet (0)"] + [
+        f"rls, {n} members of the fleet (the last ones" for n in (2, 4, 8, 16)
+    ]
 
 
 def test_bad_input_changes_nothing():

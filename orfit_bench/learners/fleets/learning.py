@@ -33,8 +33,8 @@ def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array
 def check_counts(learned: object, rows: FleetRows) -> None:
     """ValueError unless a kernel returned a number of rows for each member that has some, at most all of them."""
     counts = np.asarray(learned)
-    is_count = counts.shape == rows.counts.shape and counts.dtype.kind in "iu"
-    if not is_count or ((counts < 0) | (counts > rows.counts)).any():
+    is_count = counts.shape == rows.members.shape and counts.dtype.kind in "iu"
+    if not is_count or (len(counts) and (counts.min() < 0 or (counts > rows.counts).any())):
         raise ValueError(
             f"fleet_learn returned {learned!r}, want the number of rows learned of each member, at most {rows.counts}"
         )
@@ -73,15 +73,20 @@ def describe_divergence(members: Members, state: FleetState, rows: FleetRows, le
 
 
 def warn_once(members: Members, state: FleetState) -> None:
-    """Warn once for each member that precision is lost."""
+    """Warn that members lose precision: at the first of them, and whenever twice as many have lost it."""
     method = members.shared.method
     warning = method.state.warning
     if warning is None or not hasattr(state.arrays, warning.field):
         return
     new = np.flatnonzero((getattr(state.arrays, warning.field) != 0) & ~state.has_warned)
-    if len(new):
-        state.has_warned[new] = True
-        text = f"{method.name}, {len(new)} members of the fleet ({_first_of(new.tolist())}): {warning.text}"
+    if not len(new):
+        return
+    before = int(np.count_nonzero(state.has_warned))
+    state.has_warned[new] = True
+    total = before + len(new)
+    if total.bit_length() > before.bit_length():
+        who = _first_of(new.tolist()) if not before else f"the last ones: {_first_of(new.tolist())}"
+        text = f"{method.name}, {total} members of the fleet ({who}): {warning.text}"
         warnings.warn(text, AccuracyWarning, stacklevel=5)
 
 

@@ -40,7 +40,7 @@ class FleetRows(NamedTuple):
     @property
     def counts(self) -> HostArray:
         """The number of rows of each of these members (m,)."""
-        return np.diff(self.starts)
+        return np.asarray(self.starts[1:] - self.starts[:-1])
 
     def sort(self, a: Array) -> Array:
         """Values of rows (n, ...) in the order of the call, sorted as X is."""
