@@ -93,10 +93,8 @@ def suggest(name: object, known: Iterable[str], synonym: str | None = None, how:
     known = sorted(known)
     near = [synonym] if synonym else get_close_matches(str(name).lower(), known, 1)
     meant = f" Did you mean {near[0]!r}{how and ', ' + how}?" if near else ""
+    if near and len(known) > MANY_NAMES:
+        return f".{meant}"
     if len(known) > MANY_NAMES:
-        return (
-            f".{meant}"
-            if near
-            else f". Nearest of {len(known)}: {', '.join(get_close_matches(str(name), known, 3, 0))}."
-        )
+        return f". Nearest of {len(known)}: {', '.join(get_close_matches(str(name), known, 3, 0))}."
     return f".{meant} Known: {', '.join(known) or 'none'}."
