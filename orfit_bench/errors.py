@@ -88,13 +88,14 @@ MANY_NAMES = 60
 def suggest(name: object, known: Iterable[str], synonym: str | None = None, how: str = "") -> str:
     """Return the end of a message about an unknown name: its synonym or the nearest known one, and all of them.
 
-    Of more than MANY_NAMES only the nearest ones are named. `how` tells how the synonym is used.
+    Of more than MANY_NAMES only the nearest one is named, or if none is near and there are twice as many, three of them.
+    `how` tells how the synonym is used.
     """
     known = sorted(known)
     near = [synonym] if synonym else get_close_matches(str(name).lower(), known, 1)
     meant = f" Did you mean {near[0]!r}{how and ', ' + how}?" if near else ""
     if near and len(known) > MANY_NAMES:
         return f".{meant}"
-    if len(known) > MANY_NAMES:
+    if len(known) > 2 * MANY_NAMES:
         return f". Nearest of {len(known)}: {', '.join(get_close_matches(str(name), known, 3, 0))}."
     return f".{meant} Known: {', '.join(known) or 'none'}."

@@ -157,7 +157,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         memory_budget,
     )
     return {
-        "rows_hash": _hash_of_rows(data),
+        "rows_hash": _hash_of_rows(data) or _key_of_rows(cell),
         "n": len(data.X),
         "d": int(data.X.shape[1]),
         "seconds": seconds if timed else None,
@@ -186,6 +186,14 @@ def _hash_of_rows(data: Data) -> str:
     parts = [part for part in (data.X, data.y, *(data.test or ())) if part is not None]
     in_memory = all(isinstance(p, np.ndarray) and not isinstance(p, np.memmap) and p.dtype != object for p in parts)
     return make_array_key(parts) if in_memory else ""
+
+
+def _key_of_rows(cell: Cell) -> str:
+    """What tells rows that stay in a file from others, where no seed changes them; empty otherwise."""
+    drawn = cell.stream_settings.get("sampling", "once") != "once"
+    if drawn or any(s.name == "seed" for s in find_stream(cell.stream).settings):
+        return ""
+    return make_key({"stream": cell.stream, "settings": dict(cell.stream_settings)})
 
 
 def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | None], list[str]]:

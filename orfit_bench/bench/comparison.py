@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from orfit_bench.bench.collection import origin
+from orfit_bench.bench.results import ROWS_HASH
 from orfit_bench.bench.selection import with_defaults
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
@@ -69,7 +70,7 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
     old, new = _cells(before), _cells(after)
     pairs = [(i, new[key]) for key, i in old.items() if key in new]
     found: Counter[str] = Counter()
-    was, now = (results["rows_hash"].values.tolist() for results in (before, after))
+    was, now = (results[ROWS_HASH].values.tolist() for results in (before, after))
     for i, j in pairs:
         if was[i] and now[j] and was[i] != now[j]:
             found[f"rows: those of {before['stream'].values[i]} have changed"] += 1
@@ -80,6 +81,10 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
             other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
             found.update({f"{name}: {key} was {a.get(key)}, is {b.get(key)}": n for key in other})
     return [f"{line} ({n} of {len(pairs)} cells)" if n < len(pairs) else line for line, n in found.items()]
+
+
+OF_TIMES = ("s", "1/s")
+"""Units of the metrics that are missing where cells were not timed."""
 
 
 def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:
@@ -110,7 +115,7 @@ def _of_cell(
     for name, metric in registry().metrics.items():
         if name in before and name in after and was == now == "ok":
             old, new = float(before[name].values[i]), float(after[name].values[j])
-            if untimed and math.isnan(old) != math.isnan(new):  # a time
+            if untimed and metric.unit in OF_TIMES and math.isnan(old) != math.isnan(new):
                 continue
             relative = _relative(old, new, metric)
             gone = math.isnan(old) != math.isnan(new) and limits[name] < math.inf
@@ -119,9 +124,13 @@ def _of_cell(
 
 
 def _relative(old: float, new: float, metric: Metric) -> float:
-    """The change relative to the old value; values below the floor of the metric count as the floor."""
+    """The change relative to the old value, NaN if one is missing; values up to the floor of the metric count as it."""
+    if math.isnan(old) or math.isnan(new):
+        return math.nan
     if old == new or max(abs(old), abs(new)) <= metric.floor:
         return 0.0
+    if math.isinf(old):
+        return math.copysign(math.inf, new - old)
     scale = max(abs(old), metric.floor)
     return (new - old) / scale if scale else math.inf * (new - old)
 

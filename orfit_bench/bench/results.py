@@ -66,7 +66,7 @@ COORDINATES: dict[str, tuple[Get, str]] = {
     "supplier": (lambda r: r["supplier"], "distribution that supplied the kernel"),
     ROWS_HASH: (
         lambda r: r.get(ROWS_HASH, ""),
-        "hash of the rows; empty if they stayed in a file, or the cell failed",
+        "hash of the rows, or of the stream if they stayed in a file; empty if a seed draws those, or the cell failed",
     ),
     "key": (lambda r: r["key"], "hash of the description of the cell"),
 }

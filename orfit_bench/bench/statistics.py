@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.bench.results import ROWS_HASH
 from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[f
 
 def _samples(results: xarray.Dataset) -> list[str]:
     """What tells the rows of each cell from those of other cells of its stream: their hash, or the seed."""
-    hashes = results["rows_hash"].values if "rows_hash" in results.coords else [""] * results.sizes["cell"]
+    hashes = results[ROWS_HASH].values if ROWS_HASH in results.coords else [""] * results.sizes["cell"]
     return [str(known or f"seed {seed}") for known, seed in zip(hashes, results["seed"].values, strict=True)]
 
 

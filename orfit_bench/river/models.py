@@ -22,6 +22,9 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
     def learn_one(self, x: Row, y: float) -> None:
         """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
         row = self._row(x)  # which may replace the learner by a wider one
+        if not len(row):  # it has no features, and none was seen: there is no weight yet
+            check_target(y)
+            return
         try:
             self._learner.learn_one(row, as_float(y))
         except (TypeError, ValueError):
@@ -81,6 +84,8 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a labelled row; a feature that appears counts as zero before, one that is missing as zero now."""
         row = self._row(x)
+        if not len(row):
+            return
         try:
             self._learner.learn_one(row, self._number(y))
         except ValueError:

@@ -106,7 +106,7 @@ def _read_file(path: str, target: list[str]) -> Iterator[Rows]:
     try:
         encoding = find_encoding(source, columns, one_hot=False, indicators=False)
         cursor = Cursor(source, encoding, tuple(target))
-        for start in range(0, source.rows, CHUNK):
+        for start in range(0, max(source.rows, 1), CHUNK):  # a file without rows has columns
             X, y = cursor.read(start, min(start + CHUNK, source.rows))
             named = xr.DataArray(X, dims=("row", "feature"), coords={"feature": list(encoding.names)})
             yield named, y if target else None

@@ -93,14 +93,14 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
             self.learner_ = from_bytes(state["learner_"], **given)
 
 
-def checked_weights(sample_weight: Array, rows: int) -> Array:
-    """Weights (n,), finite and not negative; a number is the weight of every row."""
+def checked_weights(sample_weight: Array, rows: int, first: bool) -> Array:
+    """Weights (n,), finite, not negative and in the first call not all zero; a number is the weight of every row."""
     given = [sample_weight] if np.isscalar(sample_weight) else sample_weight
     weights = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.ndim != 1 or len(weights) not in (1, rows):
         raise ValueError(f"sample_weight: got shape {weights.shape}, want ({rows},), one weight for each row")
     if (weights < 0).any():
         raise ValueError("sample_weight: negative values are not allowed, want weights >= 0")
-    if not weights.any():
+    if first and not weights.any():
         raise ValueError("sample_weight: all weights are zero, want one that is positive")
     return np.broadcast_to(weights, rows)

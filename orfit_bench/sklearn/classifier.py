@@ -93,7 +93,8 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
 
     def _learn_labels(self, X: Array, y: Array, sample_weight: Array) -> Self:
         """The learner gets integers, in order of first appearance, so that labels of any dtype will do."""
-        weights = None if sample_weight is None else checked_weights(sample_weight, len(X))
+        first = not self.learner_.n_samples_seen_
+        weights = None if sample_weight is None else checked_weights(sample_weight, len(X), first)
         new = [label for label in unique_labels(y).tolist() if label not in set(self.classes_.tolist())]
         if new and self._fixed:
             raise ValueError(f"y: the label {new[0]!r} is not among the classes of the first call")

@@ -10,9 +10,10 @@ from helpers.suites import SMALL, cell, hook
 
 import orfit_bench as ob
 from orfit_bench.bench import Protocol, error, isolation, run_cell
+from orfit_bench.bench.cell import Cell
 from orfit_bench.jobs import fingerprint
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Data, Metric, Stream
+from orfit_bench.spec import Data, Metric, Stream, file_stream
 
 
 class TestCell:
@@ -159,3 +160,12 @@ def test_a_cell_in_which_functions_were_replaced_fails(monkeypatch):
     record = isolation._run(cell(), 1e9, True)
     assert record["status"] == "failed"
     assert record["reason"].endswith("nothing that was measured is right: orfit_bench.bench.error.squared_error")
+
+
+@pytest.mark.parametrize("sampling", ["once", "uniform"])
+def test_seeds_that_do_not_change_the_rows_of_a_file_give_one_key(sampling, tmp_path, monkeypatch):
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    np.savetxt(tmp_path / "rows.csv", np.eye(9), delimiter=",", header="a,b,c,d,e,f,g,h,y", comments="")
+    settings = {"path": str(tmp_path / "rows.csv"), "target": ["y"], "sampling": sampling}
+    keys = [run_cell(Cell("lms", "numpy", "file", stream_settings=settings, seed=seed))["rows_hash"] for seed in (0, 1)]
+    assert (keys[0] == keys[1] != "") if sampling == "once" else keys == ["", ""]

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 from helpers.results import call, changed, files
 
+import orfit_bench as ob
 from orfit_bench.bench import comparison
 
 
@@ -55,6 +56,19 @@ class TestCompare:
         back = comparison.changes(changed(measured, test_error=math.nan), measured)
         assert [c.worse for c in back] == [False, False]
         assert not comparison.changes(measured, changed(measured, share_of_limit=math.nan))  # whatever it was
+
+    def test_a_number_that_is_gone_is_worse_without_times_too(self, measured):
+        untimed = changed(measured, timed_runs=0.0)
+        (found, *_) = comparison.changes(untimed, changed(untimed, deviation=math.nan))
+        assert found.worse
+        times = {name: math.nan for name, m in ob.metrics().items() if m.unit in ("s", "1/s")}
+        for before, after in ((measured, changed(untimed, **times)), (changed(untimed, **times), measured)):
+            assert comparison.changes(before, after) == []
+
+    def test_from_infinity(self, measured):
+        (found, *_) = comparison.changes(changed(measured, test_error=math.inf), measured)
+        assert not found.worse
+        assert found.metric == "test_error"
 
     def test_a_cell_that_fails_is_worse(self, measured):
         after = measured.copy(deep=True)

@@ -287,3 +287,15 @@ def test_rows_are_dictionaries_and_names_are_suggested():
 def test_the_target_is_named(target, error):
     with pytest.raises(error, match="the target is "):
         ESTIMATORS["rls"]().learn_one({"a": 1.0}, target)
+
+
+def test_rows_without_features_before_the_first_feature() -> None:
+    model = ESTIMATORS["rls"](fit_intercept=False)
+    model.learn_one({}, 5.0)
+    assert model.predict_one({}) == 0.0
+    with pytest.raises(TypeError, match="target"):
+        model.learn_one({}, "x")
+    model.learn_one({"a": 1.0}, 2.0)
+    other = ESTIMATORS["rls"](fit_intercept=False)
+    other.learn_one({"a": 1.0}, 2.0)
+    assert model.predict_one({"a": 1.0}) == other.predict_one({"a": 1.0})

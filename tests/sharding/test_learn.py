@@ -100,6 +100,17 @@ def test_rounds_of_averaging_are_what_average_does() -> None:
     assert found.n_samples_seen_ == 120
 
 
+def test_a_file_without_rows_takes_part_in_averages(tmp_path: Path) -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]})
+    for i, part in enumerate((table, table[:0])):
+        part.to_parquet(tmp_path / f"{i}.parquet", index=False)
+    files = [str(tmp_path / f"{i}.parquet") for i in range(2)]
+    more = {"rounds": 2, "target": "y", "workers": 1, "backend": "numpy"}
+    found, want = (ob.learn("lms", shards, **more) for shards in (files, [table, table[:0]]))
+    assert found.n_samples_seen_ == 3
+    np.testing.assert_array_equal(found.array("w"), want.array("w"))
+
+
 def test_a_subspace_is_learned_from_shards_of_rows() -> None:
     found = ob.learn("incremental_pca", [X[:60], X[60:]], n_components=2, **HERE)
     assert found.n_samples_seen_ == 120

@@ -296,3 +296,14 @@ def test_probabilities_of_a_classifier():
 def test_only_estimators_that_need_it_are_tagged_with_a_poor_score():
     tagged = {name for name in REGRESSORS if ESTIMATORS[name]().__sklearn_tags__().regressor_tags.poor_score}
     assert tagged == {"lms", "sgd", "gp", "greedy", "icl", "ogd", "orfit"}
+
+
+@pytest.mark.parametrize("method", ["rls", "class_rls"])
+def test_a_later_chunk_may_have_zero_weights_only(method: str) -> None:
+    X, y, weights = np.eye(3), np.array([0, 1, 0]), np.array([1.0, 2.0, 0.0])
+    parts = ESTIMATORS[method]()
+    for part in (slice(0, 2), slice(2, 3)):
+        parts.partial_fit(X[part], y[part], sample_weight=weights[part])
+    np.testing.assert_allclose(parts.predict(X), ESTIMATORS[method]().fit(X, y, sample_weight=weights).predict(X))
+    with pytest.raises(ValueError, match="all weights are zero"):
+        ESTIMATORS[method]().partial_fit(X, y, sample_weight=np.zeros(3))

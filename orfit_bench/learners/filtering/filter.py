@@ -376,7 +376,8 @@ class Filter(Regressor):
         X : array_like, shape (n, d)
             Rows.
         y : array_like, shape (n,) or (n, c)
-            Targets. A row with a missing one (NaN) contributes nothing, also where it has others.
+            Targets. On the linear model, a row with a missing one (NaN) contributes nothing, also where it has others.
+            On another model with several outputs, the others are observed.
         transition, process_noise, observation_noise, control, sample_weight : array_like, optional
             As in `partial_fit`.
 
