@@ -88,8 +88,8 @@ MANY_NAMES = 60
 def suggest(name: object, known: Iterable[str], synonym: str | None = None, how: str = "") -> str:
     """Return the end of a message about an unknown name: its synonym or the nearest known one, and all of them.
 
-    Of more than MANY_NAMES only the nearest one is named, or if none is near and there are twice as many, three of them.
-    `how` tells how the synonym is used.
+    Of more than MANY_NAMES only the nearest one is named, and of twice as many three, where none is near. `how` tells
+    how the synonym is used.
     """
     known = sorted(known)
     near = [synonym] if synonym else get_close_matches(str(name).lower(), known, 1)

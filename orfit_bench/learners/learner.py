@@ -48,7 +48,8 @@ class Learner(Attributes):
         -------
         xarray.Dataset
             The arrays in host memory, with named dimensions; settings and versions in `attrs`. `orfit_bench.restore`
-            reads it.
+            reads the arrays and `attrs["orfit_bench"]`; the other attributes are there to be looked at, as are the
+            weights of `ridge`, which follow from its sums.
 
         Raises
         ------
