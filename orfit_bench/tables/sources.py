@@ -127,7 +127,10 @@ class readable:  # used as a statement: with readable(name)
             raise ValueError(f"{self._name}: the text is not in UTF-8 ({error}): convert the file") from error
         of_arrow = type(error).__module__.startswith("pyarrow")
         if error is not None and (of_arrow or (isinstance(error, OSError) and error.errno is None)):
-            raise ValueError(f"{self._name}: cannot be read: {self._shortened(str(error))}") from error
+            message = self._shortened(str(error))
+            if "multiple columns named" in message:
+                message += ": the first row has to name the columns, each by a name of its own"
+            raise ValueError(f"{self._name}: cannot be read: {message}") from error
 
     def _shortened(self, message: str) -> str:
         """The message without what the name of the source says too."""

@@ -88,6 +88,11 @@ def test_folders_without_data_are_named(tmp_path: Path) -> None:
     refused(tmp_path / "nowhere" / "rides.csv", "no such file")
 
 
+def test_a_header_that_is_missing_is_asked_for(tmp_path: Path) -> None:
+    (path := tmp_path / "rides.csv").write_text("1,0,0\n2,3,4\n")
+    refused(path, "the first row has to name the columns")
+
+
 def test_errors_do_not_repeat_the_name(tmp_path: Path) -> None:
     (tmp_path / "ragged.csv").write_bytes(TEXT + b"1\n")
     refused(tmp_path / "ragged.csv", r"cannot be read: CSV parse error: Row #4: Expected 2 columns, got 1: 1$")
