@@ -64,6 +64,7 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
     ]
     if context.method.traits.numbers and good.y is not None:
         bad.append(("another number of outputs", good.X, np.ones((4, 3))))
+        bad += [("an output too few", good.X, good.y[:, :-1])] if good.y.ndim > 1 else []
     for what, X, y in bad:
         ensure_raises(partial(learner.partial_fit, X, *([] if y is None else [y])), ValueError, what)
         context.ensure_identical(learner, before, f"after {what} was refused")
