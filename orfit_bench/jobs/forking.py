@@ -179,6 +179,7 @@ def _end_orphans(own: set[int]) -> None:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+        own = own | orphans  # one of another user stays
 
 
 def _wait(child: int, reader: int, timeout: float, connection: Connection) -> bytes:
