@@ -6,7 +6,7 @@ slides, "Other SGD flavors: different sampling".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -163,6 +163,12 @@ def with_sampling(stream: Stream) -> Stream:
 
     added = (SAMPLING, PASSES) if has_seed else (SAMPLING, PASSES, SEED)
     return replace(stream, make=make, settings=(*stream.settings, *added))
+
+
+def depends_on_seed(stream: Stream, settings: Mapping[str, Any]) -> bool:
+    """Whether the rows of a stream, with these settings of its own or of their order, depend on its seed."""
+    is_drawn = settings.get(SAMPLING.name, SAMPLING.default) != SAMPLING.default
+    return is_drawn or any(s.name == SEED.name for s in stream.settings)
 
 
 class VisitOrder:

@@ -18,7 +18,7 @@ from orfit_bench.jobs.keys import make_array_key, make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error, one_line
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
-from orfit_bench.sampling import with_sampling
+from orfit_bench.sampling import depends_on_seed, with_sampling
 from orfit_bench.spec import Data, Record
 from orfit_bench.spec.stream import Rows
 
@@ -190,8 +190,7 @@ def _hash_of_rows(data: Data) -> str:
 
 def _key_of_rows(cell: Cell) -> str:
     """What tells rows that stay in a file from others, where no seed changes them; empty otherwise."""
-    drawn = cell.stream_settings.get("sampling", "once") != "once"
-    if drawn or any(s.name == "seed" for s in find_stream(cell.stream).settings):
+    if depends_on_seed(find_stream(cell.stream), cell.stream_settings):
         return ""
     return make_key({"stream": cell.stream, "settings": dict(cell.stream_settings)})
 

@@ -18,6 +18,9 @@ from orfit_bench.spec import Metric
 if TYPE_CHECKING:
     import xarray
 
+OF_TIMES = ("s", "1/s")
+"""Units of the metrics that are missing where cells were not timed."""
+
 
 class Change(NamedTuple):
     """A change of a metric or of the status of a cell."""
@@ -81,10 +84,6 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
             other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
             found.update({f"{name}: {key} was {a.get(key)}, is {b.get(key)}": n for key in other})
     return [f"{line} ({n} of {len(pairs)} cells)" if n < len(pairs) else line for line, n in found.items()]
-
-
-OF_TIMES = ("s", "1/s")
-"""Units of the metrics that are missing where cells were not timed."""
 
 
 def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:

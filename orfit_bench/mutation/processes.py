@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from orfit_bench.jobs import locks
+
 MAX_BYTES = 8 * 2**30
 """Limit on the memory of a child, where the system has one."""
 LINES = "lines.jsonl"
-PREFIX = "orfit-bench-mutant-"
-"""Of the names of temporary folders; the number of the process that made them follows."""
 
 
 class Child(NamedTuple):
@@ -53,7 +52,7 @@ def fork(work: Callable[[Say, Path], None]) -> Child:
     """Start a child that calls work(say, folder); say(value) sends a value as a line of JSON."""
     if not hasattr(os, "fork"):
         raise OSError("mutants are judged in forked processes, which this system does not have")
-    folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
+    folder = tempfile.TemporaryDirectory(prefix="orfit-bench-mutant-")
     path = Path(folder.name)
     if pid := os.fork():
         return Child(pid, folder)
@@ -84,22 +83,17 @@ def _confine(folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
-def remove_abandoned() -> None:
-    """Remove the temporary folders of processes that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
-        number = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if number.isdigit() and not _is_alive(int(number)):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # of another user
-        return True
-    return True
+@contextmanager
+def temporary_files() -> Iterator[None]:
+    """Keep the temporary files of all children in one folder; those of runs that were killed are removed."""
+    target = Path(tempfile.gettempdir(), "orfit-bench-mutants")
+    locks.remove_temporaries(target)
+    with locks.temporary_folder(target) as (folder, _):
+        before, tempfile.tempdir = tempfile.tempdir, str(folder)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 @contextmanager

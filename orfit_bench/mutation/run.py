@@ -18,7 +18,7 @@ from orfit_bench.mutation import children
 from orfit_bench.mutation.children import Question, Timed
 from orfit_bench.mutation.learner_code import is_learner_code
 from orfit_bench.mutation.mutants import Mutant, make_mutants
-from orfit_bench.mutation.processes import Child, remove_abandoned
+from orfit_bench.mutation.processes import Child, temporary_files
 from orfit_bench.mutation.sources import Source
 
 Progress = Callable[[int, int, "MutantResult | None"], None]
@@ -86,6 +86,7 @@ def interval(hits: int, n: int) -> tuple[float, float]:
     return 100 * (middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)
 
 
+@temporary_files()
 def run_mutants(
     names: Sequence[str] = (),
     *,
@@ -136,7 +137,6 @@ def run_mutants(
     Plugins must be installed, since every mutant is judged in a child process that imports them. This process must not
     have loaded them before.
     """
-    remove_abandoned()
     question = Question(names, backends, dtypes, modules, seed)
     sources = children.find(question)
     if not sources:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -63,14 +64,17 @@ class CsvSource(ArrowSource):
         import pyarrow as pa
 
         texts = self._opened({**self._types, name: pa.string()}).to_batches(columns=[name], batch_readahead=1)
-        values = [text for batch in texts for text in batch[name].to_pylist() if text]
-        if all(map(INTEGER.fullmatch, values)):
-            rounded = next((text for text in values if int(float(text)) != int(text)), None)
-            if rounded:
-                raise ValueError(
-                    f"{self.name}: column {name!r} holds the integer {rounded}, which float64 would round: drop the "
-                    f"column (--drop, or drop=[...]), or write its numbers with a decimal point"
-                )
+        rounded = ""
+        for text in (text for batch in texts for text in batch[name].to_pylist() if text):
+            if not INTEGER.fullmatch(text):
+                return
+            if not rounded and _is_rounded(text):
+                rounded = text
+        if rounded:
+            raise ValueError(
+                f"{self.name}: column {name!r} holds the integer {rounded:.40}, which float64 would round: drop the "
+                f"column (--drop, or drop=[...]), or write its numbers with a decimal point"
+            )
 
     def _is_of(self, name: str, dtype: Any) -> bool:
         """Whether a column can be read as this type."""
@@ -82,6 +86,12 @@ class CsvSource(ArrowSource):
         except pa.ArrowInvalid:
             return False
         return True
+
+
+def _is_rounded(text: str) -> bool:
+    """Whether float64 does not hold the integer of a text."""
+    value = float(text)
+    return math.isinf(value) or int(value) != int(text)
 
 
 def _has_large_numbers(column: Any) -> bool:

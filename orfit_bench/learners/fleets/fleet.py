@@ -15,7 +15,7 @@ from orfit_bench.learners.fleets.learning import (
     count_steps,
     describe_divergence,
     validate_rows,
-    warn_once,
+    warn_of_lost_precision,
 )
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.parameters import FleetParameters
@@ -209,7 +209,7 @@ class Fleet:
         self.live_state = self._stack_states(states)
         self._weights = {}
         if self.live_state:
-            warn_once(self.members, self.live_state)
+            warn_of_lost_precision(self.members, self.live_state)
         return self
 
     def _stack_states(self, states: list[LearnerState | None]) -> FleetState | None:
@@ -367,7 +367,7 @@ class Fleet:
         count_steps(self.members, state, rows, learned)
         self._note_classes(state, rows, Y, learned)
         diverged = describe_divergence(self.members, state, rows, learned)
-        warn_once(self.members, state)
+        warn_of_lost_precision(self.members, state)
         if diverged:
             raise diverged
         return None if out is None else to_host(out)

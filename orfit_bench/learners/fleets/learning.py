@@ -72,7 +72,7 @@ def describe_divergence(members: Members, state: FleetState, rows: FleetRows, le
     )
 
 
-def warn_once(members: Members, state: FleetState) -> None:
+def warn_of_lost_precision(members: Members, state: FleetState) -> None:
     """Warn that members lose precision: at the first of them, and whenever twice as many have lost it."""
     method = members.shared.method
     warning = method.state.warning
