@@ -166,7 +166,28 @@ def with_sampling(stream: Stream) -> Stream:
 
 
 def depends_on_seed(stream: Stream, settings: Mapping[str, Any]) -> bool:
-    """Whether the rows of a stream, with these settings of its own or of their order, depend on its seed."""
+    """Tell whether the rows of a stream depend on its seed.
+
+    Parameters
+    ----------
+    stream : Stream
+        The stream as it is declared, without the settings that `with_sampling` adds.
+    settings : mapping
+        Settings of the stream and of the order of its rows.
+
+    Returns
+    -------
+    bool
+        Whether another seed may give other rows, or the same in another order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from orfit_bench.spec import Data, Stream
+    >>> ramp = Stream("ramp", "0, 1, 2", make=lambda: Data(np.arange(3.0)[:, None], np.arange(3.0)))
+    >>> depends_on_seed(ramp, {}), depends_on_seed(ramp, {"sampling": "uniform"})
+    (False, True)
+    """
     is_drawn = settings.get(SAMPLING.name, SAMPLING.default) != SAMPLING.default
     return is_drawn or any(s.name == SEED.name for s in stream.settings)
 
