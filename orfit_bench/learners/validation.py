@@ -137,10 +137,7 @@ def numbers(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, A
 
 def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
     """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
-    if type(value) is np.ndarray:
-        if has_finite_sum(value):
-            return
-    elif _surely_finite(value):
+    if is_surely_finite(value):
         return
     value = as_array(value, name, np)
     bad = np.argwhere(~np.isfinite(value))
@@ -161,8 +158,10 @@ def has_finite_sum(value: np.ndarray[Any, Any]) -> bool:
         return bool(np.isfinite(value.sum()))
 
 
-def _surely_finite(value: Array) -> bool:
+def is_surely_finite(value: Array) -> bool:
     """Whether a quick look shows that all entries are finite, without a temporary; of huge ones it may not show it."""
+    if type(value) is np.ndarray:
+        return has_finite_sum(value)
     if not math.prod(value.shape):
         return True
     if not hasattr(value, "__array_namespace__"):

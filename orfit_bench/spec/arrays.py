@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -43,6 +44,14 @@ def host_dtype(a: Array) -> np.dtype[Any]:
 def copy_of(a: Array, xp: ModuleType) -> Array:
     """An independent copy of an array, of the namespace xp or of NumPy."""
     return a.copy() if hasattr(a, "copy") else xp.asarray(a, copy=True)
+
+
+def take(a: Array, index: slice | Sequence[int] | NDArray[Any]) -> Array:
+    """Entries along the first dimension of an array, where it lies: a copy."""
+    if isinstance(a, np.ndarray):
+        return np.array(a[index])
+    xp = a.__array_namespace__()
+    return copy_of(a[index, ...], xp) if isinstance(index, slice) else xp.take(a, xp.asarray(index), axis=0)
 
 
 def diagonal(a: Array, xp: ModuleType) -> Array:

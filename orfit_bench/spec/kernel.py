@@ -238,8 +238,8 @@ class Kernel(Protocol):
     def fleet_learn(self, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
         """Learn the rows of many learners, X (n, d), Y (n, r), sorted by learner; optional, for `orfit_bench.fleet`.
 
-        Every field of s has a leading axis of N learners, in host memory; X, Y and out lie on the backend. Return the
-        number of rows that each of p.members learned (m,), in host memory: one that would not be finite stops there,
-        the others go on. Each must equal a single learner.
+        Every field of s has a leading axis of N learners. The fields, X, Y and out lie on the backend as those of one
+        learner do. Return the number of rows that each of p.members learned (m,), in host memory: one that would not be
+        finite stops there, the others go on. Each must equal a single learner.
         `orfit_bench.kernels.fleets.make_fleet_learn` makes this function from `learn`, as a loop.
         """

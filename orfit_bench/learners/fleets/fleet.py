@@ -20,7 +20,7 @@ from orfit_bench.learners.fleets.learning import (
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.parameters import FleetParameters
 from orfit_bench.learners.fleets.prediction import predict_rows
-from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.rows import FleetRows, read_rows
 from orfit_bench.learners.fleets.stacking import stacked
 from orfit_bench.learners.fleets.state import FleetState, from_states, initial_state, member_state, reserve
 from orfit_bench.learners.learner import Learner
@@ -343,6 +343,10 @@ class Fleet:
     def _ready(self, sizes: Sizes) -> FleetState:
         """The state, or that before the first row."""
         return self._usable() or initial_state(self.members, sizes)
+
+    def _read_rows(self, X: object, which: object, state: FleetState | None) -> FleetRows:
+        """The rows of a call, checked and sorted by member."""
+        return read_rows(X, which, len(self), state, self.dtype, self.members.shared.namespace)
 
     def _learn(self, state: FleetState, rows: FleetRows, Y: Array, predict: bool) -> Array | None:
         """Learn rows in this state, which becomes that of the fleet; DivergedError for the members that diverged."""

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.fleets.fleet import Fleet
-from orfit_bench.learners.fleets.rows import FleetRows, read_rows, read_target_columns, read_targets
+from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
 from orfit_bench.tables.columns import read_labels
@@ -115,11 +116,11 @@ class RegressorFleet(SupervisedFleet):
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state, rule = self._usable(), self.members.shared
         sizes = state.sizes if state else None
-        rows = read_rows(X, which, len(self), state, self.dtype)
+        rows = self._read_rows(X, which, state)
         outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
         known = state.target_names if state else ()
         values, names = read_target_columns(X, y, which, known, rule.allows_gaps, None if vector else outputs)
-        Y, vector = read_targets(values, rows, self.dtype, outputs, vector, rule.allows_gaps)
+        Y, vector = read_targets(values, rows, self.dtype, outputs, vector, rule.allows_gaps, rule.namespace)
         rows = rows._replace(target_names=known or names)
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
         return self._shaped(rows, found) if predict else None
@@ -156,7 +157,7 @@ class RegressorFleet(SupervisedFleet):
         array([4., 2., 6.])
         """
         state = self._begun()
-        rows = read_rows(X, which, len(self), state, self.dtype)
+        rows = self._read_rows(X, which, state)
         return self._shaped(rows, self._predict(state, rows))
 
     def _shaped(self, rows: FleetRows, predictions: Array) -> Array:
@@ -182,7 +183,7 @@ class ClassifierFleet(SupervisedFleet):
 
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state = self._usable()
-        rows = read_rows(X, which, len(self), state, self.dtype)
+        rows = self._read_rows(X, which, state)
         check_rows_agree(X, y, "y", len(rows.shape))
         given = np.asarray(read_labels(y))
         if given.shape != rows.shape:
@@ -240,7 +241,7 @@ class ClassifierFleet(SupervisedFleet):
                [0. , 0.5]])
         """
         state = self._begun()
-        rows = read_rows(X, which, len(self), state, self.dtype)
+        rows = self._read_rows(X, which, state)
         return rows.as_called(self._predict(state, rows))
 
     def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
@@ -273,7 +274,7 @@ class ClassifierFleet(SupervisedFleet):
         array(['cat', 'dog'], dtype='<U3')
         """
         state = self._begun()
-        rows = read_rows(X, which, len(self), state, self.dtype)
+        rows = self._read_rows(X, which, state)
         scores, order = self._predict(state, rows), state.order[np.repeat(rows.members, rows.counts)]
         if (order == UNKNOWN).all(axis=1).any():
             blank = int(np.repeat(rows.members, rows.counts)[(order == UNKNOWN).all(axis=1)][0])
@@ -327,7 +328,7 @@ class SubspaceFleet(Fleet):
         array([1, 2])
         """
         state = self._usable()
-        rows = read_rows(X, which, len(self), state, self.dtype)
+        rows = self._read_rows(X, which, state)
         d, k = rows.X.shape[1], self.members.shared.settings["n_components"]
         if k > d:
             raise ValueError(f"X: got {d} features, want at least n_components={k}")
@@ -364,10 +365,10 @@ class SubspaceFleet(Fleet):
                [4.]])
         """
         state = self._begun()
-        rows = read_rows(X, which, len(self), state, self.dtype)
+        rows = self._read_rows(X, which, state)
         out = np.zeros((len(rows.X), self.members.shared.settings["n_components"]), self.dtype)
         for j, i in enumerate(rows.members.tolist()):
             part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-            found = rows.X[part] @ self[i].components_.T
+            found = to_host(rows.X[part, ...]) @ to_host(self[i].components_).T
             out[part, : found.shape[1]] = found
         return rows.as_called(out)

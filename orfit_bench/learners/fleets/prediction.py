@@ -7,27 +7,29 @@ import numpy as np
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
+from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState
 
 
 def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: dict[int, Array]) -> Array:
-    """Predictions (n, c) for rows sorted by member.
+    """Predictions (n, c) for rows sorted by member, in host memory.
 
     `solved` keeps the weights of members that have to solve for them, until they learn rows.
     """
     method, dtype = members.shared.method, members.shared.dtype
     spec, out = method.state, np.empty((len(rows.X), state.sizes.n_outputs), dtype)
+    X = members.shared.place(rows.X)
     with np.errstate(all="ignore"):
         if spec.weights in spec.names and not (spec.prediction_weights or spec.predict or method.traits.gaps):
             w = getattr(state.arrays, spec.weights)
             if len(rows.shape) == 2:
-                return (rows.X.reshape(*rows.shape, -1) @ w).reshape(out.shape)
+                return to_host((X.reshape(*rows.shape, -1) @ w).reshape(out.shape))
             of = np.repeat(rows.members, rows.counts)
-            return (rows.X[:, None] @ w[of])[:, 0]
+            return to_host((X[:, None] @ take(w, of))[:, 0])
     for j, i in enumerate(rows.members.tolist()):
         part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-        out[part] = _predict_member(members, state, i, rows.X[part], solved)
+        out[part] = to_host(_predict_member(members, state, i, X[part, ...], solved))
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.conversion import convert
 from orfit_bench.learners.named_rows import NamedState, read_features
 from orfit_bench.learners.sparse import is_sparse
+from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.data_arrays import is_data_array
@@ -44,7 +46,7 @@ class FleetRows(NamedTuple):
 
     def sort(self, a: Array) -> Array:
         """Values of rows (n, ...) in the order of the call, sorted as X is."""
-        return a if self.order is None else np.ascontiguousarray(a[self.order])
+        return a if self.order is None else take(a, self.order)
 
     def as_called(self, a: Array) -> Array:
         """The reverse, in the shape of the call: (N, n, ...) or (n, ...)."""
@@ -62,12 +64,17 @@ class FleetRows(NamedTuple):
         return i if self.order is None else int(self.order[i])
 
 
-def read_rows(X: object, which: object, size: int, state: NamedState | None, dtype: np.dtype[Any]) -> FleetRows:
-    """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner."""
+def read_rows(
+    X: object, which: object, size: int, state: NamedState | None, dtype: np.dtype[Any], xp: ModuleType
+) -> FleetRows:
+    """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner.
+
+    Rows that the namespace xp can use where they lie stay there.
+    """
     values, names = read_features(state, X, "X")
     if is_sparse(values):
         raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
-    rows = as_numbers(values, "X", dtype, names=names)
+    rows = as_numbers(values, "X", dtype, xp, names=names)
     order: HostArray | None = None
     shape: tuple[int, ...]
     if which is None:
@@ -86,7 +93,7 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, dty
             order = np.argsort(of, kind="stable")
         members, counts = np.unique(of, return_counts=True)
         starts = np.concatenate([[0], np.cumsum(counts)])
-        rows = rows if order is None else np.ascontiguousarray(rows[order])
+        rows = rows if order is None else take(rows, order)
     if state and rows.shape[1] != state.sizes.n_features:
         raise ValueError(f"X: got {rows.shape[1]} features, want {state.sizes.n_features} as in the first call")
     if not rows.shape[1]:
@@ -118,29 +125,36 @@ def read_target_columns(
 
 
 def read_targets(
-    y: object, rows: FleetRows, dtype: np.dtype[Any], outputs: int | None, vector: bool, gaps: bool
+    y: object,
+    rows: FleetRows,
+    dtype: np.dtype[Any],
+    outputs: int | None,
+    vector: bool,
+    gaps: bool,
+    xp: ModuleType,
 ) -> tuple[Array, bool]:
     """Y (n, c) sorted as the rows, and whether a target is a single number."""
-    given = as_numbers(y, "y", dtype, gaps)
+    given = as_numbers(y, "y", dtype, xp, gaps)
     k = len(rows.shape)
     if given.shape[:k] != rows.shape or given.ndim > k + 1:
         raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or {(*rows.shape, 'outputs')}")
     given = given.reshape(len(rows.X), *given.shape[k:])
-    Y, is_vector = validation.targets(given, "X", len(rows.X), dtype, outputs, vector, gaps)
+    Y, is_vector = validation.targets(given, "X", len(rows.X), dtype, outputs, vector, gaps, xp)
     return rows.sort(Y), is_vector
 
 
 def as_numbers(
-    value: object, name: str, dtype: np.dtype[Any], gaps: bool = False, names: Sequence[str] = ()
-) -> HostArray:
+    value: object, name: str, dtype: np.dtype[Any], xp: ModuleType, gaps: bool = False, names: Sequence[str] = ()
+) -> Array:
     """A C-order array of dtype with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column."""
-    array: HostArray = convert(value, name, dtype)
-    if validation.has_finite_sum(array):
-        return array
+    found = convert(value, name, dtype, xp)
+    if validation.is_surely_finite(found):
+        return found
+    array = to_host(found)
     bad = np.isinf(array) if gaps else ~np.isfinite(array)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         text = f"{name}[{', '.join(map(str, place))}] is {array[place]}"
         column = f"column {names[place[-1]]!r}; " if names else ""
         raise ValueError(f"{text} ({column}{int(bad.sum())} such in all): want finite numbers; drop or fill these rows")
-    return array
+    return found

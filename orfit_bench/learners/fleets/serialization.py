@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.learners.fleets.members import Members
-from orfit_bench.learners.fleets.state import UNKNOWN, FleetState
+from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, placed
 from orfit_bench.state import binary, dataset, files, serialization
 from orfit_bench.state import header as headers
 from orfit_bench.state.state import Sizes
@@ -47,7 +47,8 @@ def arrays(members: Members, state: FleetState | None) -> dict[str, HostArray]:
     used = int(state.arrays.count.max(initial=0)) if layout.grows else 0
     for f in layout.fields:
         a = getattr(state.arrays, f.name)
-        found[f.name] = a[:, :used].copy() if layout.grows in f.dims else a.copy()
+        part = a[:, :used, ...] if layout.grows in f.dims else a
+        found[f.name] = rule.backend.asnumpy(part) if f.dims else part.copy()
     if layout.grows:
         found["count"] = state.arrays.count.copy()
     counts = (state.n_steps, state.n_samples, state.has_warned.astype(np.int64))
@@ -101,7 +102,8 @@ def state_from_header(members: Members, head: dict[str, Any], given: dict[str, H
     if layout.grows:
         record["count"] = count
     like = type(rule.init(sizes).arrays)
-    state = FleetState(sizes, like(**record), steps, samples, warned.astype(bool), classes, order)
+    arrays_there = placed(members, sizes, like(**record))
+    state = FleetState(sizes, arrays_there, steps, samples, warned.astype(bool), classes, order)
     state.feature_names = headers.column_names(head, "feature_names", sizes.n_features)
     state.target_names = headers.column_names(head, "target_names", sizes.n_outputs)
     return state

@@ -1,4 +1,4 @@
-"""The state of a fleet: every field of its members as one array with a leading axis, in host memory."""
+"""The state of a fleet: every field of its members as one array with a leading axis, on the backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.targets import OF_CLASSES, with_classes
-from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.arrays import take, to_host
+from orfit_bench.spec.backend import Array
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
@@ -24,7 +25,10 @@ class FleetState:
 
     sizes: Sizes
     arrays: Any
-    """One array (N, ...) for each field, by name; growing fields have room for the longest of them."""
+    """One array (N, ...) for each field, by name; growing fields have room for the longest of them.
+
+    `count` (N, 1) and fields without further dimensions lie in host memory, all others on the backend.
+    """
     n_steps: Any
     """Steps done by each member (N,)."""
     n_samples: Any
@@ -50,7 +54,7 @@ class FleetState:
 
     def select(self, members: slice | Sequence[int] | HostArray) -> FleetState:
         """The states of some members, by an index of NumPy; copies."""
-        arrays = type(self.arrays)(*(np.array(a[members]) for a in self.arrays))
+        arrays = type(self.arrays)(*(take(a, members) for a in self.arrays))
         steps, samples, warned, order = (
             np.array(a[members]) for a in (self.n_steps, self.n_samples, self.has_warned, self.order)
         )
@@ -92,7 +96,7 @@ def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
         stacked = [np.stack([to_host(a) for a in each]) for each in zip(*(s.arrays for s in states), strict=True)]
     return FleetState(
         sizes,
-        type(first.arrays)(*stacked),
+        placed(members, sizes, type(first.arrays)(*stacked)),
         np.array([state.n_steps for state in states], np.int64),
         np.array([state.n_samples for state in states], np.int64),
         np.array([state.has_warned for state in states], bool),
@@ -101,6 +105,12 @@ def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
         feature_names=_common_names([state.feature_names for state in states], "feature names"),
         target_names=_common_names([state.target_names for state in states], "target names"),
     )
+
+
+def placed(members: Members, sizes: Sizes, record: Any) -> Any:
+    """The record with its fields on the backend."""
+    fields = members.shared.layout(sizes).fields
+    return record._replace(**{f.name: members.shared.place(getattr(record, f.name)) for f in fields if f.dims})
 
 
 def _common_names(names: Sequence[tuple[str, ...]], what: str) -> tuple[str, ...]:
@@ -152,9 +162,15 @@ def reserve(members: Members, state: FleetState, rows: HostArray) -> None:
     enlarged = {}
     for name in names:
         old = getattr(state.arrays, name)
-        enlarged[name] = np.zeros((len(old), room, *old.shape[2:]), old.dtype)
-        enlarged[name][:, : old.shape[1]] = old
+        enlarged[name] = _enlarged(old, (len(old), room, *old.shape[2:]))
     state.arrays = state.arrays._replace(**enlarged)
+
+
+def _enlarged(a: Array, shape: tuple[int, ...]) -> Array:
+    """An array of this shape that begins with `a` along each dimension, with zeros behind it."""
+    found = a.__array_namespace__().zeros(shape, dtype=a.dtype)
+    found[tuple(map(slice, a.shape))] = a
+    return found
 
 
 def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[Label, ...]) -> FleetState:
@@ -166,8 +182,7 @@ def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[La
     for f in fields:
         if along := [axis for axis, dim in enumerate(f.dims, start=1) if dim in OF_CLASSES]:
             a = getattr(state.arrays, f.name)
-            before_and_after = [(0, more * int(axis in along)) for axis in range(a.ndim)]
-            wide[f.name] = np.pad(a, before_and_after)
+            wide[f.name] = _enlarged(a, tuple(n + more * (axis in along) for axis, n in enumerate(a.shape)))
     order = np.pad(state.order, ((0, 0), (0, more)), constant_values=UNKNOWN)
     sizes = state.sizes._replace(n_outputs=len(classes))
     return replace(state, sizes=sizes, arrays=state.arrays._replace(**wide), classes=classes, order=order)

@@ -95,7 +95,7 @@ def test_members_diverge_alone(in_place):
         assert fleet.n_samples_seen_.tolist() == [4, 2, 4]
         assert fleet[1].n_samples_seen_ == 2
         first, _, last = fleet.predict(X)
-        assert np.array_equal(first, last)
+        np.testing.assert_allclose(first, last, rtol=1e-14)
 
 
 @pytest.mark.parametrize("method", ["rls", "lms", "nlms", "ridge", "kalman", "apa"])
@@ -179,3 +179,52 @@ def test_the_kit_accepts_them(in_place, method):
     report = conform(method, backends=[in_place], only=only)
     assert report.passed, str(report)
     assert report.counts["passed"] >= 2 * len(only)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_call_moves_neither_state_nor_rows_that_lie_on_the_device(in_place, method):
+    backend = ob.backends()[in_place]
+    fleet = ob.fleet(method, 40, backend=in_place, **({"projection_order": 2, "eps": 1e-3} if method == "apa" else {}))
+    X, y = np.random.default_rng(0).standard_normal((2, 40, 50, 8)), np.ones((40, 50), int)
+    fleet.partial_fit(X[0], y)
+    there, targets = backend.asarray(X[1]), y if method == "class_rls" else backend.asarray(y.astype(float))
+    before = backend.namespace().COUNTS.copy()
+    fleet.partial_fit(there, targets)
+    moved = backend.namespace().COUNTS - before
+    numbers = 8 * 40 * 50 if method in ("lms", "oja", "apa", "ridge", "nlms") else 0  # a setting or weight for each row
+    labels = 8 * 40 * 50 if method == "class_rls" else 0
+    assert moved.bytes_there <= 8 * 40 * 8 + numbers + labels
+    assert moved.bytes_back <= 8 * 40 * 2 + 100
+
+
+def test_rows_on_the_device_are_checked_and_sorted_there(in_place):
+    backend = ob.backends()[in_place]
+    X, y = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30.0)
+    which = np.random.default_rng(1).integers(0, 5, 30)
+    ours, theirs = (ob.fleet("rls", 5, backend=in_place) for _ in range(2))
+    ours.partial_fit(backend.asarray(X), backend.asarray(y), which=which)
+    theirs.partial_fit(X, y, which=which)
+    np.testing.assert_array_equal(ours.state()["P"].values, theirs.state()["P"].values)
+    np.testing.assert_array_equal(
+        ours.predict(backend.asarray(X[:2]), which=[1, 0]), theirs.predict(X[:2], which=[1, 0])
+    )
+    X[7, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X\[7, 2\] is nan"):
+        ours.partial_fit(backend.asarray(X), backend.asarray(y), which=which)
+    with pytest.raises(ValueError, match=r"y\[0\] is inf"):
+        ours.partial_fit(X[:1], backend.asarray(np.array([np.inf])), which=[0])
+    assert ours.n_samples_seen_.sum() == 30
+
+
+@pytest.mark.parametrize("method", ["rls", "apa", "class_rls"])
+def test_members_are_copied_joined_and_removed_on_the_device(in_place, method):
+    X, y = np.random.default_rng(0).standard_normal((3, 6, 4)), np.ones((3, 6), int)
+    given = {"projection_order": 3} if method == "apa" else {}
+    made = [
+        ob.fleet(method, 3, backend=backend, **given).partial_fit(X[:, :2], y[:, :2]) for backend in (in_place, "numba")
+    ]
+    for fleet in made:
+        fleet.add(fleet.copy()).remove([0, 4]).partial_fit(X[0, 2:], 2 * y[0, 2:], which=[3, 0, 0, 2])
+    ours, theirs = (fleet.state() for fleet in made)
+    for name in theirs.data_vars:
+        np.testing.assert_allclose(ours[name].values, theirs[name].values, atol=1e-12, err_msg=name)

@@ -22,15 +22,15 @@ def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
         found: Host = learn_on_host(ridge.fleet_learn, s, X, Y, p, out)
         return found
     call, keeps_l = Call(X, Y, p, None), has_room(room + d * d, X)
-    L, m = call.upload(s.information), call.upload(s.moment)
+    L, m = call.gather(s.information), call.gather(s.moment)
     more = (
         call.numbers(np.minimum(p.forgetting_factor, 1)),
         call.numbers(weights_of_rows(p.forgetting_factor, p.t, p.starts)),
         call.learned,
     )
     learned = call.launch("learn_information", (L, m), more, room + keeps_l * d * d, np.int32(keeps_l))
-    call.download(s.information, L)
-    call.download(s.moment, m)
+    call.scatter(s.information, L)
+    call.scatter(s.moment, m)
     return learned
 
 
@@ -47,7 +47,7 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     matrices = 3 if d > 1 and any(a.shape[1] == d * d for a in given) else 1
     keeps_p = has_room(room + matrices * d * d, X)
     work = call.xp.zeros((len(p.members), 2, d, d) if matrices > 1 and not keeps_p else 1, dtype=X.dtype)
-    fields = *(call.upload(a) for a in (s.covariance, s.mean, s.scale)), work
+    fields = *(call.gather(a) for a in (s.covariance, s.mean, s.scale)), work
     effect = call.xp.asarray(np.ascontiguousarray(model.is_dynamic, np.int32))
     noise = call.numbers(np.broadcast_to(model.observation_noise, len(p.members)))
     degraded = call.xp.zeros(len(p.members), dtype="int64")
@@ -58,6 +58,6 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     rest = *(np.int32(n) for n in sizes), *numbers
     learned = call.launch("learn_filters", fields, more, room + keeps_p * matrices * d * d, *rest)
     for field, part in zip((s.covariance, s.mean, s.scale), fields, strict=False):
-        call.download(field, part)
+        call.scatter(field, part)
     s.precision_lost[p.members[to_host(degraded) > 0]] = 1
     return learned

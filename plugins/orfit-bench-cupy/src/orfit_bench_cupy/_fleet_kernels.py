@@ -19,14 +19,14 @@ def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
         found: Host = learn_on_host(rls.fleet_learn, s, X, Y, p, out)
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
-    P, w = call.upload(s.P), call.upload(s.w)
+    P, w = call.gather(s.P), call.gather(s.w)
     degraded = call.xp.zeros(len(p.members), dtype="int64")
     keeps_p = has_room(room + call.d**2, X)
     more = call.numbers(p.forgetting_factor), call.learned, degraded
     numbers = (np.int32(keeps_p), *(call.dtype.type(a) for a in (info.eps, float(info.eps) ** (1 / 3), info.max)))
     learned = call.launch("learn_covariances", (P, w), more, room + keeps_p * call.d**2, *numbers)
-    call.download(s.P, P)
-    call.download(s.w, w)
+    call.scatter(s.P, P)
+    call.scatter(s.w, w)
     s.precision_lost[p.members[to_host(degraded) > 0]] = 1
     return learned
 
@@ -38,10 +38,10 @@ def learn_gradients(s: Any, X: Array, Y: Array, p: Any, eps: Host | None, out: A
         found: Host = learn_on_host((lms if eps is None else nlms).fleet_learn, s, X, Y, p, out)
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
-    w = call.upload(s.w)
+    w = call.gather(s.w)
     eps_or_zeros = np.zeros(len(p.members)) if eps is None else eps
     more = call.numbers(p.step_size), call.numbers(eps_or_zeros), call.learned
     numbers = np.int32(eps is not None), call.dtype.type(info.tiny / info.eps), call.dtype.type(info.max)
     learned = call.launch("learn_gradients", (w,), more, room, *numbers)
-    call.download(s.w, w)
+    call.scatter(s.w, w)
     return learned

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import learn_with_rest
+from orfit_bench.spec.arrays import to_host
 from orfit_bench_cupy._fleets import LANES, Call, has_room, learn_on_host
 from orfit_bench_cupy._transfers import Array, Host
 from orfit_bench_numba import apa, oja
@@ -33,12 +34,21 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
 
     def advance(places: Host, learned: Host) -> None:
         call = Call(X, Y, p, None, places, learned)
-        C, more = call.upload(s.basis), (call.numbers(p.step_size), call.indices((p.t - 1 + learned)[places]))
+        C, more = call.gather(s.basis), (call.numbers(p.step_size), call.indices((p.t - 1 + learned)[places]))
         limits = np.int32(k), np.int32(keeps_c), np.int32(RENEWAL_PERIOD), call.dtype.type(LARGEST_GROWTH)
         learned[places] += call.launch("learn_subspaces", (C,), (*more, call.learned), room + keeps_c * d * k, *limits)
-        call.download(s.basis, C)
+        call.scatter(s.basis, C)
 
     return learn_with_rest(advance, partial(learn_on_host, oja.learn), s, X, Y, p, out)
+
+
+def enlarged(a: Array, room: int) -> Array:
+    """A window (m, n, k) with room for so many rows; itself where it has it."""
+    if a.shape[1] == room:
+        return a
+    found = a.__array_namespace__().zeros((len(a), room, a.shape[2]), dtype=a.dtype)
+    found[:, : a.shape[1]] = a
+    return found
 
 
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
@@ -50,19 +60,18 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
         return found
     info = np.finfo(np.dtype(X.dtype))
     condition = MAX_CONDITION if X.dtype.itemsize == 8 else 0.25 / float(info.eps) ** 0.5
-    missing = [(0, 0), (0, order - s.rows.shape[1]), (0, 0)]  # a window that is not full yet has less room
 
     def advance(places: Host, learned: Host) -> None:
         call = Call(X, Y, p, out, places, learned)
-        w, rows, targets = (call.upload(a) for a in (s.w, np.pad(s.rows, missing), np.pad(s.targets, missing)))
-        counts = call.upload(s.count[:, 0])
+        w, *window = (call.gather(field) for field in (s.w, s.rows, s.targets))
+        rows, targets = (enlarged(a, order) for a in window)
+        counts = call.indices(s.count[call.members, 0])
         more = call.numbers(p.step_size), call.numbers(p.eps[places]), call.learned
         limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, 2.0 ** (info.maxexp // 4)))
         fields = w, rows, targets, counts
         learned[places] += call.launch("learn_windows", fields, more, room, np.int32(order), *limits)
-        call.download(s.w, w)
-        call.download(s.rows, rows[:, : s.rows.shape[1]])
-        call.download(s.targets, targets[:, : s.rows.shape[1]])
-        call.download(s.count[:, 0], counts)
+        for field, part in ((s.w, w), (s.rows, rows), (s.targets, targets)):
+            call.scatter(field, part if part is field else part[:, : field.shape[1]])
+        s.count[call.members, 0] = to_host(counts)
 
     return learn_with_rest(advance, partial(learn_on_host, apa.learn), s, X, Y, p, out)

@@ -2,8 +2,8 @@
 
 `fleets.cu` has what the kernels share; each is in a file of its own.
 
-The state of a fleet lies in host memory, and a call moves what its members need to the device and back: 2 d^2 numbers a
-member for a method with a P. Calls with many rows for each member pay for that; with one row each, Numba is faster.
+The state of a fleet lies on the device. A call moves its rows there, unless they lie there already, and two or three
+numbers for each member.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.arrays import to_host
-from orfit_bench_cupy._transfers import Array, Host
+from orfit_bench_cupy._transfers import Array, Host, assign_fields, fetch
 
 SOURCES = {
     "learn_covariances": "fleet_covariances.cu",
@@ -78,13 +78,14 @@ class Call:
         self._out = X if out is None else out
         self._predicts = np.int32(out is not None)
 
-    def upload(self, field: Host) -> Array:
-        """The members' part of a field (N, ...) on the device."""
-        return self.xp.asarray(field if self.everyone else field[self.members])
+    def gather(self, field: Array) -> Array:
+        """The members' part of a field (N, ...), for the kernel to change: the field itself where all of them learn."""
+        return field if self.everyone else self.xp.take(field, self.indices(self.members), axis=0)
 
-    def download(self, field: Host, part: Array) -> None:
+    def scatter(self, field: Array, part: Array) -> None:
         """Assign what the members have learned to the field."""
-        field[slice(None) if self.everyone else self.members] = to_host(part)
+        if part is not field:
+            field[... if self.everyone else self.indices(self.members)] = part
 
     def numbers(self, values: Host) -> Array:
         """Host numbers on the device, in the dtype of the rows."""
@@ -112,9 +113,12 @@ class Call:
 
 
 def learn_on_host(learn: Callable[..., Any], s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Any:
-    """The rows by a function of another backend in host memory; returns what it returns."""
+    """The rows by a function of another backend on a copy of the state in host memory; returns what it returns."""
     predictions = None if out is None else np.empty(Y.shape, Y.dtype)
-    learned = learn(s, to_host(X), to_host(Y), p, predictions)
+    names = [name for name, a in s._asdict().items() if not isinstance(a, np.ndarray)]
+    t = s._replace(**{name: fetch(getattr(s, name))[0] for name in names})
+    learned = learn(t, to_host(X), to_host(Y), p, predictions)
+    assign_fields(s, t, names)
     if out is not None:
         out[...] = out.__array_namespace__().asarray(predictions)
     return learned
