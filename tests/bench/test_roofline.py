@@ -168,7 +168,7 @@ class TestCommands:
 
 class TestThreads:
     def test_one_if_no_more_are_allowed_or_pay(self, monkeypatch):
-        threads = pytest.importorskip("orfit_bench_numba._threads")
+        threads = pytest.importorskip("orfit_bench.kernels.threads")
         blas = threads._libraries()
 
         def seen(operations, square=0):
@@ -185,7 +185,7 @@ class TestThreads:
 
     @pytest.mark.parametrize("text", ["two", "0", "-1", "1.5"])
     def test_invalid_number_is_reported(self, monkeypatch, text):
-        threads = pytest.importorskip("orfit_bench_numba._threads")
+        threads = pytest.importorskip("orfit_bench.kernels.threads")
         monkeypatch.setenv(threads.VARIABLE, text)
         with pytest.raises(ValueError, match=f"ORFIT_BENCH_THREADS={text}: want a number of threads"):
             threads.allowed_threads()

@@ -220,11 +220,11 @@ def test_rows_on_the_device_are_checked_and_sorted_there(in_place):
 def test_members_are_copied_joined_and_removed_on_the_device(in_place, method):
     X, y = np.random.default_rng(0).standard_normal((3, 6, 4)), np.ones((3, 6), int)
     given = {"projection_order": 3} if method == "apa" else {}
-    made = [
+    fleets = [
         ob.fleet(method, 3, backend=backend, **given).partial_fit(X[:, :2], y[:, :2]) for backend in (in_place, "numba")
     ]
-    for fleet in made:
+    for fleet in fleets:
         fleet.add(fleet.copy()).remove([0, 4]).partial_fit(X[0, 2:], 2 * y[0, 2:], which=[3, 0, 0, 2])
-    ours, theirs = (fleet.state() for fleet in made)
+    ours, theirs = (fleet.state() for fleet in fleets)
     for name in theirs.data_vars:
         np.testing.assert_allclose(ours[name].values, theirs[name].values, atol=1e-12, err_msg=name)

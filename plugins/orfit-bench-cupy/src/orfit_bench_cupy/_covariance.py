@@ -22,6 +22,7 @@ from orfit_bench.kernels.guards import (
     reductions,
     remaining_variances,
 )
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_cupy._precision_guard import judge_rows
 from orfit_bench_cupy._symmetric import downdate
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower
@@ -72,17 +73,18 @@ def compute_changes(
     numbers = fetch(*(a for found in measured for a in found))
     r, found = noise_pivots(R), []
     remaining = remaining_variances(r, R, regained)
-    for u, *(along, size, widest) in zip(U, numbers[::3], numbers[1::3], numbers[2::3], strict=True):
-        S = along + R
-        L = factor_innovation(S, r)
-        if L is None:
-            return []
-        rounded = np.finfo(S.dtype).eps * size**2 / np.diagonal(S)
-        verdict = judge_rows(np.diagonal(L) ** 2, r, reductions(size**2, L, remaining), rounded, widest, limits)
-        if verdict == REFUSED:
-            return []
-        T = u.__array_namespace__().asarray(invert_lower(L))
-        found.append(Change(T @ u, T, verdict == DEGRADED))
+    with limit_blas_threads(float(len(R)) ** 3):
+        for u, *(along, size, widest) in zip(U, numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+            S = along + R
+            L = factor_innovation(S, r)
+            if L is None:
+                return []
+            rounded = np.finfo(S.dtype).eps * size**2 / np.diagonal(S)
+            verdict = judge_rows(np.diagonal(L) ** 2, r, reductions(size**2, L, remaining), rounded, widest, limits)
+            if verdict == REFUSED:
+                return []
+            T = u.__array_namespace__().asarray(invert_lower(L))
+            found.append(Change(T @ u, T, verdict == DEGRADED))
     return found
 
 

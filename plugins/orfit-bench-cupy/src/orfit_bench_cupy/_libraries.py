@@ -35,6 +35,12 @@ def solve_lower(L: Array, right: Array) -> Array:
     return _libraries(L).solve_triangular(L.T, right.T, trans="T", lower=False, overwrite_b=True).T
 
 
+def squares(V: Array) -> Array:
+    """The lower triangle of V V' (d, d) for V (d, b), anything above it: b d^2 flops."""
+    G = V.__array_namespace__().empty((len(V), len(V)), dtype=V.dtype)
+    return _libraries(V).syrk("N", V, out=G, alpha=1.0, beta=0.0, lower=True)
+
+
 def add_products(L: Array, X: Array, factor: float) -> None:
     """L <- factor L + X'X in place for rows X (n, d), the lower triangle only: d^2 flops a row."""
     _libraries(L).syrk("T", X, out=L, alpha=1.0, beta=factor, lower=True)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_cupy._transfers import Array, Host, assign_fields, copy_host_fields, fetch, invert_lower, run_on_host
 
 ROWS = 256
@@ -144,26 +145,27 @@ class ReducedKernel:
         K, y, *values = fetch(M @ M.T, Y, *(getattr(s, name) for name in others))
         if (n_safe := safe_prefix(M, K, y)) < len(M):
             return min(n_safe, len(J) - 1) if want > 1 else 0
-        span = subspace_of(M, K)
-        C, *parts = np.split(span.C, np.cumsum([len(J), *map(len, state)])[:-1])
-        small = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
-        for name, part in zip(rows, parts[len(columns) :], strict=True):
-            small[name] = np.zeros((len(getattr(s, name)), part.shape[1]), part.dtype)
-            small[name][: len(part)] = part
-        t = s._replace(**small, **{k: np.array(v) for k, v in zip(others, values, strict=True)}, **here)
-        before = {name: a.copy() for name, a in small.items()}
-        result = int(act(t, np.ascontiguousarray(C), np.ascontiguousarray(y)))
-        if result < want or any(
-            not np.abs(getattr(t, name)).max(initial=0) < safe_magnitude(J.dtype) for name in small
-        ):
-            return min(result, want - 1)
-        for name in columns:
-            apply_change(getattr(s, name).T, span, before[name].T, getattr(t, name).T)
-        for name in rows:
-            used = int(t.count[0])
-            apply_change(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
-        assign_fields(s, t, [*others, *here])
-        return result
+        with limit_blas_threads(float(len(M)) ** 3):
+            span = subspace_of(M, K)
+            C, *parts = np.split(span.C, np.cumsum([len(J), *map(len, state)])[:-1])
+            small = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
+            for name, part in zip(rows, parts[len(columns) :], strict=True):
+                small[name] = np.zeros((len(getattr(s, name)), part.shape[1]), part.dtype)
+                small[name][: len(part)] = part
+            t = s._replace(**small, **{k: np.array(v) for k, v in zip(others, values, strict=True)}, **here)
+            before = {name: a.copy() for name, a in small.items()}
+            result = int(act(t, np.ascontiguousarray(C), np.ascontiguousarray(y)))
+            if result < want or any(
+                not np.abs(getattr(t, name)).max(initial=0) < safe_magnitude(J.dtype) for name in small
+            ):
+                return min(result, want - 1)
+            for name in columns:
+                apply_change(getattr(s, name).T, span, before[name].T, getattr(t, name).T)
+            for name in rows:
+                used = int(t.count[0])
+                apply_change(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
+            assign_fields(s, t, [*others, *here])
+            return result
 
 
 def apply_change(field: Array, span: Subspace, before: Host, after: Host) -> None:

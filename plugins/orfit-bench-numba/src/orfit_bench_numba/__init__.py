@@ -68,7 +68,7 @@ def _functions_for(kernel: Any, dtype: str) -> list[Any]:
 
 def _probe() -> str:
     """Why the backend is unavailable: an invalid number of threads would raise in the middle of a chunk."""
-    from orfit_bench_numba._threads import allowed_threads
+    from orfit_bench.kernels.threads import allowed_threads
 
     try:
         allowed_threads()

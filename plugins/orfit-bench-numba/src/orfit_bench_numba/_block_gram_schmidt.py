@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._threads import limit_blas_threads
 
 BLOCK = 64
 """Rows of a block; with more, matrix products gain little and the work between rows grows."""

@@ -17,12 +17,12 @@ from orfit_bench.kernels.guards import (
     factor_covariance,
     keeps_variances_finite,
 )
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_rls import learn_block
 from orfit_bench_numba._covariance_row import learn_row
 from orfit_bench_numba._sequential_rls import learn_sequentially
 from orfit_bench_numba._symmetric import copy_lower_to_upper, downdate
-from orfit_bench_numba._threads import limit_blas_threads
 
 MIN_FEATURES, MIN_ROWS = 400, 16
 """Features and rows from which matrix products are faster than passes over P."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
-from orfit_bench_numba._threads import allowed_threads
+from orfit_bench.kernels.threads import allowed_threads
 
 MIN_OPERATIONS = 1e6
 """Operations of a call below which starting a thread takes longer than it saves: about 0.1 ms."""

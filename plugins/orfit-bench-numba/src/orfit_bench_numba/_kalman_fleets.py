@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._borrow import hold
 from orfit_bench_numba._compile import compiled, inline
@@ -14,7 +15,6 @@ from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._kalman_rows import Motion, move_rows
 from orfit_bench_numba._kalman_step import allocate
-from orfit_bench_numba._threads import limit_blas_threads
 
 
 @compiled("M M R R r (R C R C R C) I W w I I I W (M M M M) i i")

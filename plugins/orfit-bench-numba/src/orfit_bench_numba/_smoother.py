@@ -14,11 +14,11 @@ from scipy.linalg import get_lapack_funcs
 
 from orfit_bench.kernels.fleets import diagonals
 from orfit_bench.kernels.guards import rounding_bound
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._small_smoother import smooth_small, weighted_sum_of_squares
 from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
-from orfit_bench_numba._threads import limit_blas_threads
 
 MAX_SMALL = 48
 """Size of a state up to which a compiled loop over the steps is faster than calls of LAPACK."""

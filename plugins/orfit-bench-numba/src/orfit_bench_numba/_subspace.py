@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._threads import limit_blas_threads
 
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; returns False if it was not applied."""

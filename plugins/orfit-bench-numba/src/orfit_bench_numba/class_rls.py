@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import forgetting_limits
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import apply_change, compute_change
 from orfit_bench_numba._covariance_fleets import make_covariance_fleet_learn
-from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numba.rls import learn_outputs_alike as learn
 
 __all__ = ["fleet_learn", "learn", "step"]

@@ -25,6 +25,7 @@ import numpy as np
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_covariance
 from orfit_bench.kernels.guards import NO_LIMITS, is_singular
+from orfit_bench.kernels.threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._covariance_row import learn_number
@@ -33,7 +34,6 @@ from orfit_bench_numba._kalman_fleets import make_kalman_fleet_learn
 from orfit_bench_numba._kalman_rows import learn_moving_row, learn_moving_rows
 from orfit_bench_numba._moving_state import predict_covariance
 from orfit_bench_numba._smoother import rts_smooth
-from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench_numpy import kalman as reference
 from orfit_bench_numpy.kalman import can_smooth
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import learn_in_blocks, new_directions
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
 from orfit_bench_numba._strip_products import combine
-from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numba._truncated_basis import SUMMARIES, has_bounded_products, learn_block, reorthonormalize
 
 

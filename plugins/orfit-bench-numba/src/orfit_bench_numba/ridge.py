@@ -20,12 +20,12 @@ from orfit_bench.kernels.information import (
     is_bounded,
     solve_normal_equations,
 )
+from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_ridge import block_size, predict_block
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
 from orfit_bench_numba._ridge_rows import add_rows
-from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numpy.ridge import MANY, learn_rows
 
 CHECKS_ROWS = True
