@@ -1,4 +1,4 @@
-"""The conformance kit, of one method in one dtype: counts, and every failed check with its message."""
+"""The conformance kit, of some methods in one dtype: counts, and every failed check with its message."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ FEW = ("agrees_with_reference", "any_chunking", "arrays_have_backend_type")
 """The checks of a trial."""
 
 
-def check(tell: Tell, backend: str, method: str, dtype: str, seed: int, workers: int, small: bool) -> None:
+def check(tell: Tell, backend: str, methods: list[str], dtype: str, seed: int, workers: int, small: bool) -> None:
     """Every check, in worker processes; AssertionError where one failed or too little ran."""
     os.environ.pop("ORFIT_BENCH_THREADS", None)  # the cores are the workers'
 
     def progress(done: int, total: int, result: CheckResult) -> None:
         if result.status == FAILED:
-            tell(**{f"{FAILED} {result.check}": result.reason})
+            tell(**{f"{FAILED} {result.check} of {result.method}": result.reason})
 
     report = conform_isolated(
-        method,
+        *methods,
         backends=[backend],
         dtypes=[dtype],
         only=FEW if small else (),

@@ -13,6 +13,8 @@ PARTS = {
     "warm": "compile CuPy's kernels, in one process, before checks and times need them",
     "check-float64": "the conformance kit in float64, one method after another",
     "check-float32": "the conformance kit in float32",
+    "fleets": "rows per second of fleets, of rows on the device and of others, and of Numba's",
+    "end-states": "rows per second of ridge regression that is asked once",
     "tables": "rows per second compared with Numba on the CPU, the most important sizes first",
     "profile": "where the host spends its time",
     "page": "docs/gpu.md with all that was measured so far",

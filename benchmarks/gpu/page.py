@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.gpu.cases import DTYPES
 from benchmarks.gpu.options import ROOT
 from benchmarks.gpu.runner import plain
+from benchmarks.gpu.scale import end_state_table, fleet_table
 from benchmarks.gpu.tables import crossings, goals, main_table, results_of
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part
 from benchmarks.pages import filled
@@ -48,6 +49,8 @@ def record(parts: Sequence[Part], found: All, small: bool) -> Iterator[str]:
         yield from crossings(found["tables"])
         yield "\n"
     yield from goals(found["tables"])
+    yield from fleet_table(found["fleets"], results_of(found["tables"], "limits"))
+    yield from end_state_table(found["end-states"], results_of(found["tables"], "limits"))
     yield from costs(found["look"])
     yield from profiles(found["profile"])
 
@@ -97,20 +100,20 @@ def kit(dtype: str, found: dict[str, Found]) -> Iterator[str]:
     total: Counter[str] = Counter()
     for one in found.values():
         total.update(one.results.get("counts", {}))
-    complete = [name for name, one in found.items() if "counts" in one.results]
+    complete = [name for one in found.values() if "counts" in one.results for name in one.arguments["methods"]]
     seeds = sorted({one.arguments.get("seed", 0) for one in found.values()})
     text = ", ".join(f"{n} {status}" for status, n in total.items()) or "no check ran"
     yield f"\nThe kit in {dtype}, of {len(complete)} methods, seed {', '.join(map(str, seeds)) or 0}: {text}.\n"
-    lines = [line for name, one in found.items() for line in failures(name, one)]
+    lines = [line for one in found.values() for line in failures(one)]
     yield from ["\n", *lines] if lines else []
 
 
-def failures(method: str, one: Found) -> Iterator[str]:
-    """The checks of a method that failed, also where it came to no end; else why it failed."""
+def failures(one: Found) -> Iterator[str]:
+    """The checks of some methods that failed, also where they came to no end; else why they failed."""
     failed = {key.partition(" ")[2]: why for key, why in one.results.items() if key.startswith(f"{FAILED} ")}
-    yield from (f"- {check} of {method}: {why}\n" for check, why in failed.items())
+    yield from (f"- {check}: {why}\n" for check, why in failed.items())
     if one.status == FAILED and (not failed or "counts" not in one.results):
-        yield f"- {method}: {one.why}\n"
+        yield f"- {', '.join(one.arguments['methods'])}: {one.why}\n"
 
 
 def costs(found: dict[str, Found]) -> Iterator[str]:

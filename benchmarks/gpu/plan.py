@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 from benchmarks.gpu.cases import CASES, DTYPES, sizes
@@ -10,11 +11,14 @@ from benchmarks.gpu.costs import METHODS as RATES
 from benchmarks.gpu.costs import WORK
 from benchmarks.gpu.looking import FACTS
 from benchmarks.gpu.profiling import PROFILED
+from benchmarks.gpu.scale import END_STATES, FLEETS
 from benchmarks.gpu.units import Part, Unit
 from orfit_bench_cupy import METHODS
 
 SHORT, LONG, KIT = 120.0, 240.0, 1200.0
-"""Seconds that a unit may take: a fact, a size, all checks of a method."""
+"""Seconds that a unit may take: a fact, a size, all checks of some methods."""
+GROUP = 6
+"""Methods whose checks are a unit."""
 
 
 def plan(options: argparse.Namespace, backend: str = "cupy") -> list[Part]:
@@ -24,6 +28,8 @@ def plan(options: argparse.Namespace, backend: str = "cupy") -> list[Part]:
         Part("look", look(common)),
         Part("warm", warm(common)),
         *(Part(f"check-{dtype}", check(common, dtype, options)) for dtype in DTYPES),
+        Part("fleets", scale(common, "fleet", FLEETS)),
+        Part("end-states", scale(common, "end_state", END_STATES)),
         Part("tables", tables(common)),
         Part("profile", profile(common)),
     ]
@@ -66,9 +72,18 @@ def warm(common: dict[str, Any]) -> list[Unit]:
 
 
 def check(common: dict[str, Any], dtype: str, options: argparse.Namespace) -> list[Unit]:
-    """Every method in one dtype."""
+    """Every method in one dtype, some of them together: their checks share the processes of a call."""
     chosen, how = common | {"dtype": dtype, "seed": options.seed}, {"workers": options.workers}
-    return [Unit(m, "benchmarks.gpu.checking:check", chosen | {"method": m}, KIT, m, how=how) for m in METHODS]
+    names = options.methods or METHODS
+    groups = [names[i : i + GROUP] for i in range(0, len(names), GROUP)]
+    call = "benchmarks.gpu.checking:check"
+    return [Unit(", ".join(group), call, chosen | {"methods": list(group)}, KIT, how=how) for group in groups]
+
+
+def scale(common: dict[str, Any], what: str, cases: Iterable[str]) -> list[Unit]:
+    """Every case of fleets, or of end states."""
+    call = f"benchmarks.gpu.scale:measure_{what}"
+    return [Unit(name, call, common | {"name": name}, SHORT, name.partition(",")[0]) for name in cases]
 
 
 def tables(common: dict[str, Any]) -> list[Unit]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,8 @@ from orfit_bench.state.state import Label, LearnerState, Sizes
 
 StepInputs = Mapping[str, Any]
 """Further inputs of rows: dynamics of a filter by name, or factors that follow from the weights of rows."""
+CHECKED_THERE = 2**17
+"""Numbers above which the host takes longer to see that all are finite than to wait for a device that does."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,6 +83,17 @@ class Configuration:
     def place(self, a: Array) -> Array:
         """An array on the backend: itself where it lies there."""
         return a if self.on_host or isinstance(a, array_type(self.namespace)) else self.backend.asarray(a)
+
+    def place_rows(
+        self, X: object, name: str, columns: int | None, finite: bool = True, names: Sequence[str] = ()
+    ) -> Array:
+        """X as rows (n, columns) on the backend, finite with `finite`; a device checks many numbers faster itself."""
+        rows = validation.matrix(X, name, self.dtype, columns, False, self.namespace, names)
+        if not self.on_host and math.prod(rows.shape) > CHECKED_THERE:
+            rows = self.place(rows)
+        if finite:
+            validation.check_finite(rows, name, names)
+        return rows if self.on_host else self.place(rows)
 
     # ------------------------------------------------------------------ the state before the first row
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.learners import sparse, validation, weighting
+from orfit_bench.learners import sparse, weighting
 from orfit_bench.learners.attributes import Attributes
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
@@ -332,8 +332,7 @@ class Learner(Attributes):
         values, names = read_features(state, X, "X")
         if sparse.is_sparse(values):
             return sparse.validate(values, "X", self.rule, state.sizes.n_features)
-        rows = validation.matrix(values, "X", self.dtype, state.sizes.n_features, xp=self.rule.namespace, names=names)
-        return self.rule.place(rows)
+        return self.rule.place_rows(values, "X", state.sizes.n_features, names=names)
 
     def _check_step(self) -> None:
         if not self.method.kernel.blocks:

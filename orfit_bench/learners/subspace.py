@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import validation, weighting
+from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.targets import without_targets
@@ -247,12 +247,12 @@ class Subspace(Learner):
         components = self.components_
         if not components.shape[0] and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
             return self.rule.place(np.zeros((np.shape(Z)[0], components.shape[1]), self.dtype))
-        rows = validation.matrix(Z, "Z", self.dtype, None, xp=self.rule.namespace)
+        rows = self.rule.place_rows(Z, "Z", None)
         if rows.shape[1] != components.shape[0]:
             raise ValueError(
                 f"Z: got {rows.shape[1]} columns, want {components.shape[0]}, one for each row of components_"
             )
-        return self.rule.place(rows) @ components
+        return rows @ components
 
 
 def _conjugate_transpose(a: Array, dtype: np.dtype[Any]) -> Array:

@@ -56,14 +56,12 @@ def with_numbers(
     if sparse.is_sparse(X) and name == "X":
         rows = sparse.validate(X, name, rule, sizes and sizes.n_features)
     else:
-        rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, finite, rule.namespace, names)
+        rows = rule.place_rows(X, name, sizes and sizes.n_features, finite, names)
     outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
     n, xp = rows.shape[0], rule.namespace
     Y, y_is_1d = validation.targets(y, name, n, rule.dtype, outputs, vector, rule.allows_gaps, xp)
-    if not rule.on_host:
-        rows, Y = rule.place(rows), rule.place(Y)
     sizes = sizes or Sizes(rows.shape[1], Y.shape[1], y_is_1d)
-    return Rows(rows, Y, sizes, (), (), None, names, target_names)
+    return Rows(rows, rule.place(Y), sizes, (), (), None, names, target_names)
 
 
 def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X") -> Rows:
@@ -76,7 +74,7 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
     if sparse.is_sparse(X) and name == "X":
         rows = sparse.validate(X, name, rule, d)
     else:
-        rows = rule.place(validation.matrix(X, name, rule.dtype, d, xp=rule.namespace, names=names))
+        rows = rule.place_rows(X, name, d, names=names)
     n = rows.shape[0]
     labels = validation.labels(read_labels(y), name, n, type(known[0]) if known else None)
     first: dict[Label, int] = {}
@@ -96,11 +94,10 @@ def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str
     """Rows without targets."""
     X, names = read_features(state, X, name)
     d = state.sizes.n_features if state else None
-    rows = validation.matrix(X, name, rule.dtype, d, finite, rule.namespace, names)
+    rows = rule.place_rows(X, name, d, finite, names)
     k = rule.settings["n_components"]
     if k > rows.shape[1]:
         raise ValueError(f"{name}: got {rows.shape[1]} columns, want at least n_components={k}")
-    rows = rule.place(rows)
     return Rows(rows, rows[:, :0], Sizes(rows.shape[1], 0, y_is_1d=False), feature_names=names)
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.gpu import cases, checking, costs, looking, measuring, profiling, warming
+from benchmarks.gpu import cases, checking, costs, looking, measuring, profiling, scale, warming
 from benchmarks.gpu.units import FAILED
 from orfit_bench_cupy import METHODS
 
@@ -83,6 +83,19 @@ def test_a_few_rows_of_every_method(in_place, results, method):
     assert results["rows"] == 40
 
 
+@pytest.mark.parametrize("name", [*scale.FLEETS])
+def test_fleets_are_measured(in_place, results, name):
+    scale.measure_fleet(collect_into(results), in_place, name, small=True)
+    assert {label for label in results if label.endswith("rows/s")} == {
+        f"{label}, rows/s" for label in ("rows there", "rows here", "numba")
+    }
+
+
+def test_an_end_state_is_measured(in_place, results):
+    scale.measure_end_state(collect_into(results), in_place, "ridge, d = 2,048", small=True)
+    assert results["rows there, rows/s"] > 0
+
+
 def test_a_profile(in_place, results):
     profiling.profile(collect_into(results), in_place, "rls", 20, small=True)
     assert len(results["top"]) == profiling.LINES
@@ -91,18 +104,18 @@ def test_a_profile(in_place, results):
 
 def test_the_kit_is_counted(results, monkeypatch):
     monkeypatch.setattr(checking, "FEW", ("any_chunking",))
-    checking.check(collect_into(results), "numpy", "greedy", "float64", seed=0, workers=1, small=True)
+    checking.check(collect_into(results), "numpy", ["greedy"], "float64", seed=0, workers=1, small=True)
     assert (results["counts"]["passed"], results["problems"]) == (1, [])
 
 
 def test_a_kit_that_is_not_passed_is_no_success(results, monkeypatch):
     monkeypatch.setattr(checking, "conform_isolated", lambda *_, progress, **more: refused(progress))
     with pytest.raises(AssertionError, match="1 checks failed; nothing ran"):
-        checking.check(collect_into(results), "numpy", "greedy", "float64", seed=0, workers=1, small=True)
-    assert results["failed any_chunking"] == "off"
+        checking.check(collect_into(results), "numpy", ["greedy"], "float64", seed=0, workers=1, small=True)
+    assert results["failed any_chunking of greedy"] == "off"
 
 
 def refused(progress):
     """A report of one check that failed."""
-    progress(1, 1, SimpleNamespace(check="any_chunking", status=FAILED, reason="off"))
+    progress(1, 1, SimpleNamespace(method="greedy", check="any_chunking", status=FAILED, reason="off"))
     return SimpleNamespace(results=[], counts={FAILED: 1}, problems=["nothing ran"], passed=False)

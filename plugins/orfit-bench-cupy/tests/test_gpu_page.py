@@ -36,8 +36,9 @@ def measured(tmp_path):
         write("tables", f"rls, d = {d:,}, float64", rate, status, case="rls", d=d, dtype="float64")
     large = {"why": "out of memory"}
     write("tables", "orfit, d = 10,000,000, float64", large, case="orfit", d=10**7, dtype="float64")
-    write("check-float64", "rls", {"failed one_row": "off by 1", "counts": {"passed": 7, "failed": 1}}, FAILED, seed=3)
-    write("check-float64", "lms", {}, FAILED, seed=3)
+    kit = {"failed one_row of rls": "off by 1", "counts": {"passed": 7, "failed": 1}}
+    write("check-float64", "rls, sgd", kit, FAILED, seed=3, methods=["rls", "sgd"])
+    write("check-float64", "lms", {}, FAILED, seed=3, methods=["lms"])
     write("look", "NaN in a maximum", {"C": False}, FAILED)
     write("profile", "rls", {"ms": 2.0, "rows": 9, "top": [{"function": "f", "calls": 1, "ms": 1, "ms with calls": 2}]})
     return tmp_path
@@ -50,8 +51,8 @@ def test_the_page_of_what_was_measured_so_far(measured, tmp_path):
     text = target.read_text()
     assert text.startswith(before)
     assert "2026-05-04, `python3 dev.py gpu`. A device; host A host, ? cores; cupy 14, numpy 2." in text
-    assert "- check-float64: of 21, 19 not done, 2 failed\n" in text
-    assert "The kit in float64, of 1 methods, seed 3: 7 passed, 1 failed." in text
+    assert "- check-float64: of 4, 4 not done\n" in text
+    assert "The kit in float64, of 2 methods, seed 3: 7 passed, 1 failed." in text
     assert "- one_row of rls: off by 1\n- lms: it hangs\n" in text
     assert "| rls | 500 | float64 | 256 | 20,000 (of 8 rows) | 10,000 | 0.5 | n/a | 0.1% |" in text
     assert "| rls | 4,096 | float64 | 256 | n/a (it hangs) | 30,000 | n/a | n/a | 12.6% |" in text

@@ -138,3 +138,17 @@ def test_a_bad_entry_is_seen(bad):
     with pytest.raises(ValueError, match=r"X\[1, 2\] is "):
         check_finite(there, "X")
     check_finite(on_device([[1e308, -1e308]]), "X")  # whose difference is not a number, but they are
+
+
+def test_many_numbers_are_checked_on_the_device(in_place):
+    many = np.ones((600, 400))
+    for bad in (np.nan, -np.inf):
+        many[599, 3] = bad
+        learner = ob.create("lms", backend=in_place)
+        with pytest.raises(ValueError, match=rf"X\[599, 3\] is {bad} \(row 599, column 3; 1 such in all\)"):
+            learner.partial_fit(many, np.zeros(600))
+        assert learner.n_samples_seen_ == 0
+    many[599, 3] = 1
+    before = cupy.COUNTS.copy()
+    with_numbers(learner.rule, None, many, np.zeros(600))
+    assert (cupy.COUNTS - before).waits == 1  # whether they are finite
