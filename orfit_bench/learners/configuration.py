@@ -26,7 +26,7 @@ from orfit_bench.state.state import Label, LearnerState, Sizes
 
 StepInputs = Mapping[str, Any]
 """Further inputs of rows: dynamics of a filter by name, or factors that follow from the weights of rows."""
-CHECKED_THERE = 2**17
+CHECKED_THERE = 2**21
 """Numbers above which the host takes longer to see that all are finite than to wait for a device that does."""
 
 

@@ -141,7 +141,7 @@ def test_a_bad_entry_is_seen(bad):
 
 
 def test_many_numbers_are_checked_on_the_device(in_place):
-    many = np.ones((600, 400))
+    many = np.ones((600, 4000))
     for bad in (np.nan, -np.inf):
         many[599, 3] = bad
         learner = ob.create("lms", backend=in_place)

@@ -91,10 +91,16 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
     m[...] = kept * m + X.T @ Y
 
 
+def sum_of_squares(a: Array) -> Array:
+    """Of all entries of a (n, d), in one pass, without an array of its size."""
+    lengths = a.__array_namespace__().linalg.norm(a, axis=1)
+    return (lengths * lengths).sum()
+
+
 def is_bounded(s: Any, X: Array, Y: Array) -> bool:
     """Whether no sum comes near overflow, in whatever order the rows are added; the host waits once."""
     xp = X.__array_namespace__()
-    parts = xp.diagonal(s.information).max(), xp.abs(s.moment).max(), (X * X).sum(), (Y * Y).sum()
+    parts = xp.diagonal(s.information).max(), xp.abs(s.moment).max(), sum_of_squares(X), sum_of_squares(Y)
     diagonal, moment, energy, targets = (float(a) for a in fetch(*parts))
     largest = max(diagonal + energy, moment + (energy * targets) ** 0.5)
     return largest < np.finfo(X.dtype).max / 4 and energy + targets < np.inf

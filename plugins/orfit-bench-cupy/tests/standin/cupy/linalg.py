@@ -55,6 +55,15 @@ def _solve(a: Any, b: Any) -> Any:
     return ndarray(np.asfortranarray(x))
 
 
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # CuPy's names
+    if ord is not None or type(axis) is not int:
+        raise NotImplementedError(f"norm: got ord={ord} and axis={axis}")
+    COUNTS.launches += 1
+    with np.errstate(all="ignore"):
+        return ndarray(np.asarray(np.sqrt(np.sum(x._a * x._a, axis=axis, keepdims=keepdims)).astype(x._a.dtype)))
+
+
+norm = bound("linalg.norm", REAL.linalg.norm, _norm)
 qr = bound("linalg.qr", REAL.linalg.qr, _qr)
 eigh = bound("linalg.eigh", REAL.linalg.eigh, _eigh)
 cholesky = bound("linalg.cholesky", REAL.linalg.cholesky, _cholesky)
