@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.learners import sparse, validation
+from orfit_bench.learners.encoding import encode_labels
 from orfit_bench.learners.named_rows import read_features
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.backend import Array
@@ -76,17 +77,10 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
     else:
         rows = rule.place_rows(X, name, d, names=names)
     n = rows.shape[0]
-    labels = validation.labels(read_labels(y), name, n, type(known[0]) if known else None)
-    first: dict[Label, int] = {}
-    for row, label in enumerate(labels):
-        first.setdefault(label, row)
-    new = [label for label in first if label not in known]
-    classes = (*known, *new)
-    column = {label: i for i, label in enumerate(classes)}
+    columns, classes, arrivals = encode_labels(read_labels(y), name, n, known)
     Y = np.zeros((n, len(classes)), rule.dtype)
-    Y[np.arange(n), [column[label] for label in labels]] = 1
+    Y[np.arange(n), columns] = 1
     sizes = Sizes(rows.shape[1], len(classes), y_is_1d=False)
-    arrivals = tuple(first[label] for label in new)
     return Rows(rows, rule.place(Y), sizes, classes, arrivals, feature_names=names)
 
 

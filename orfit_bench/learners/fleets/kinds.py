@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import validation
+from orfit_bench.learners.encoding import encode_labels
 from orfit_bench.learners.fleets.fleet import Fleet
 from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
@@ -189,11 +189,9 @@ class ClassifierFleet(SupervisedFleet):
         if given.shape != rows.shape:
             raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
         known = state.classes if state else ()
-        labels = validation.labels(given.reshape(-1), "X", len(rows.X), type(known[0]) if known else None)
-        classes = tuple(dict.fromkeys([*known, *labels]))
-        column = {label: i for i, label in enumerate(classes)}
-        Y = np.zeros((len(rows.X), len(classes)), self.dtype)
-        Y[np.arange(len(labels)), [column[label] for label in labels]] = 1
+        columns, classes, _ = encode_labels(given.reshape(-1), "X", len(rows.X), known)
+        Y = np.zeros((len(columns), len(classes)), self.dtype)
+        Y[np.arange(len(columns)), columns] = 1
         ready = self._ready(Sizes(rows.X.shape[1], 0, y_is_1d=False))
         wide = with_new_classes(ready, self.members.shared.layout(ready.sizes).fields, classes)
         found = self._learn(wide, rows, rows.sort(Y), predict)

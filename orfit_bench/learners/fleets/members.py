@@ -15,7 +15,7 @@ from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.fleets.motion import stack_parameters
 from orfit_bench.learners.parameters import no_limit
 from orfit_bench.learners.rule import Rule
-from orfit_bench.schedules import Schedule
+from orfit_bench.schedules import Constant, Schedule
 from orfit_bench.spec.setting import equal_values
 from orfit_bench.spec.types import Choice, Integer
 from orfit_bench.state.state import LearnerState, Sizes
@@ -83,10 +83,10 @@ class Members:
             self._dynamics[sizes] = stack_parameters([rule.constant_parameters(sizes) for rule in rules])
         return self._dynamics[sizes]
 
-    def values(self, name: str, members: HostArray, times: HostArray, rows: HostArray) -> HostArray:
+    def values(self, name: str, members: HostArray, starts: HostArray, t: HostArray) -> HostArray:
         """A setting as kernels get it: a value for each of `members` (m,), or of a schedule one for each row.
 
-        times (n,) are the numbers of the rows' steps, and rows (n,) which of `members` each row belongs to.
+        The rows of members[j] are starts[j] to starts[j + 1], the first of which is its step t[j].
         """
         setting = next(s for s in self.shared.method.settings if s.name == name)
         own = self.varying.get(name, ())
@@ -96,12 +96,14 @@ class Members:
         given = [no_limit(setting) if value is None else value for value in given]
         if not isinstance(given[0], Schedule):
             return np.array(given) if own else np.full(len(members), given[0])
+        counts, dtype = np.diff(starts), self.shared.dtype
+        if all(type(schedule) is Constant for schedule in given):
+            return np.repeat(np.array([schedule.value for schedule in given], dtype), counts if own else starts[-1])
+        times = np.arange(starts[-1]) + np.repeat(t - starts[:-1], counts)
         if not own:
-            return given[0](times).astype(self.shared.dtype)
-        found = np.empty(len(times), self.shared.dtype)
-        for j, schedule in enumerate(given):
-            found[rows == j] = schedule(times[rows == j])
-        return found
+            return given[0](times).astype(dtype)
+        parts = zip(given, starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+        return np.concatenate([schedule(times[begin:end]) for schedule, begin, end in parts]).astype(dtype)
 
     def initial_states(self, sizes: Sizes) -> list[LearnerState]:
         """The states before the first row: one for all, or one for each member."""

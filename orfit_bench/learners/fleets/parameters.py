@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
-from orfit_bench.schedules import Schedule
 from orfit_bench.state.state import LearnerState
 
 PER_MEMBER = ("transition", "process_noise", "observation_noise", "is_dynamic")
@@ -31,11 +28,7 @@ class FleetParameters:
     def __getattr__(self, setting: str) -> Any:
         if setting.startswith("_") or setting not in self._members.shared.settings:
             raise AttributeError(setting)
-        times = of = np.empty(0, np.int64)
-        if isinstance(self._members.settings(0)[setting], Schedule):  # then it is one for all members
-            of = np.repeat(np.arange(len(self.members)), self._rows.counts)
-            times = self.t[of] + np.arange(len(of)) - self.starts[of]
-        value = self._members.values(setting, self.members, times, of)
+        value = self._members.values(setting, self.members, self.starts, self.t)
         setattr(self, setting, value)
         return value
 
