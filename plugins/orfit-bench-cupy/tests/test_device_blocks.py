@@ -146,7 +146,8 @@ def test_rows_in_another_order_of_memory(device):
 
 
 @pytest.mark.parametrize(
-    ("d", "ff", "rows"), [(2047, 1.0, 128), (2048, 1.0, 512), (5000, 0.99, 229), (5000, 0.0001, 1)]
+    ("d", "ff", "rows"),
+    [(1023, 1.0, 128), (1024, 1.0, 256), (2048, 1.0, 512), (5000, 1.0, 512), (5000, 0.99, 229), (5000, 0.0001, 1)],
 )
 def test_rows_of_a_block(d, ff, rows):
     """Forgetting takes at most one digit within a block."""
@@ -154,7 +155,7 @@ def test_rows_of_a_block(d, ff, rows):
 
 
 def test_blocks_of_many_rows(in_place, monkeypatch):
-    monkeypatch.setattr(_block_rls, "MANY_FEATURES", D)
+    monkeypatch.setattr(_block_rls, "FEATURES", D // _block_rls.MOST)
     monkeypatch.setattr(_block_rls, "MIN_FEATURES", 1)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((600, D)), rng.standard_normal(600)

@@ -21,10 +21,10 @@ from orfit_bench_cupy._transfers import Array, Host, run_on_host
 
 MIN_FEATURES = 400
 """Features from which the device computes; the Numba kernel learns fewer in host memory."""
-ROWS = 128
-"""Most rows of a block."""
-MANY_FEATURES, MANY_ROWS = 2048, 512
-"""Most rows of a block of so many features: the products of more rows come nearer to the rate of the device."""
+ROWS, MOST = 128, 4
+"""Rows of a block of few features, and how many times as many one may have, in which a row takes less time."""
+FEATURES = 512
+"""Features for which a block has ROWS more rows."""
 
 
 def learn_rows(
@@ -68,7 +68,7 @@ def learn_rows(
 
 def block_size(d: int, ff: float) -> int:
     """Most rows of a block: forgetting may take one digit within it."""
-    most = MANY_ROWS if d >= MANY_FEATURES else ROWS
+    most = ROWS * min(max(d // FEATURES, 1), MOST)
     return most if ff == 1 else max(1, min(most, int(math.log(10) / abs(math.log(ff)))))
 
 
