@@ -33,13 +33,14 @@ ENTRY learn_gradients(REAL* w, const REAL* X, const REAL* Y, const long long* bo
             for (int i = 0; size > 0 && i < d; i++) energy += x[i] / size * (x[i] / size);
         }
         const bool is_zero = size == 0;  // a row of zeros changes nothing
-        const REAL gain = is_zero ? 0 : steps[row] / energy, by = is_zero ? 1 : 1 / size;
+        // 1 / size may be subnormal, which is zero on a device in float32: numbers are divided by size itself
+        const REAL gain = is_zero ? 0 : steps[row] / energy, unit = is_zero ? 1 : size;
         EACH(i, d) for (int c = 0; c < r; c++) {
-            if (!isfinite(W[i * r + c] + z[c] * by * gain * (size == 1 ? x[i] : x[i] * by))) flag[0] = 0;
+            if (!isfinite(W[i * r + c] + z[c] / unit * gain * (x[i] / unit))) flag[0] = 0;
         }
         BARRIER;
         if (flag[0] == 0) break;
-        EACH(i, d) for (int c = 0; c < r; c++) W[i * r + c] += z[c] * by * gain * (size == 1 ? x[i] : x[i] * by);
+        EACH(i, d) for (int c = 0; c < r; c++) W[i * r + c] += z[c] / unit * gain * (x[i] / unit);
         BARRIER;
     }
     EACH(k, d * r) w[j * d * r + k] = W[k];

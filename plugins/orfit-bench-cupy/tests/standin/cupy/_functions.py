@@ -18,6 +18,8 @@ CREATED_THERE = ("empty", "zeros", "ones", "eye", "full", "arange", "linspace", 
 """What is filled on the device, without an upload."""
 SHARED = ("diagonal", "reshape", "transpose", "ravel", "squeeze", "expand_dims", "permute_dims", "broadcast_to")
 """What returns a view."""
+COPYING = ("concatenate", "stack", "take")
+"""What copies numbers and computes none, so that those below the normal ones stay."""
 
 
 def created(name: str, real: Any) -> Callable[..., Any] | None:
@@ -48,7 +50,7 @@ def _called(name: str, act: Any) -> Callable[..., Any]:
             found = act(*map(plain, arguments), **options)
             return ndarray(found, next(a._block for a in arguments if isinstance(a, ndarray)))
         count_call(name, arguments, options)
-        given = [_flushed(plain(a)) for a in arguments]
+        given = [plain(a) if name in COPYING else _flushed(plain(a)) for a in arguments]
         with np.errstate(all="ignore"):
             return lifted(act(*given, **{key: plain(value) for key, value in options.items()}))
 
