@@ -228,3 +228,15 @@ def test_members_are_copied_joined_and_removed_on_the_device(in_place, method):
     ours, theirs = (fleet.state() for fleet in fleets)
     for name in theirs.data_vars:
         np.testing.assert_allclose(ours[name].values, theirs[name].values, atol=1e-12, err_msg=name)
+
+
+def test_a_row_near_the_largest_float_is_learned_though_its_inverse_is_flushed_to_zero(in_place):
+    largest = np.finfo(np.float32).max
+    X, y = (
+        np.array([[[0.5 * largest, 0.25 * largest], [1.0, 2.0]]], np.float32),
+        np.array([[0.5 * largest, 1.0]], np.float32),
+    )
+    ours, theirs = (ob.fleet("nlms", 1, backend=b, dtype="float32").partial_fit(X, y) for b in (in_place, "numba"))
+    want = theirs.state()["w"].values
+    assert abs(want).min() > 0.1
+    np.testing.assert_allclose(ours.state()["w"].values, want, rtol=1e-5)

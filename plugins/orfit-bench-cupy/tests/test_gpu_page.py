@@ -59,7 +59,7 @@ def test_the_page_of_what_was_measured_so_far(measured, tmp_path):
     assert "| rls | 10,000 | float64 | n/a (not finished) |" in text
     assert "| orfit | 10,000,000 | float64 | n/a (out of memory) | n/a |" in text
     assert "| rls | 1,000 | none measured |" in text
-    assert "| rls, d = 4,096, of the rate of matrix products | 256 | 0.03 | 0.05 |" in text
+    assert "| rls, d = 4,096, of the rate of matrix products | 256 | 0.03 | 0.5 |" in text
     assert "| orfit, d = 10,000,000, of the rate of matrix products | n/a | n/a (out of memory) | 0.3 |" in text
     assert "| `f` | 1 | 1 | 2 |" in text
     page.write(measured, plan.plan(chosen()), small=False, target=target)

@@ -21,7 +21,7 @@ from orfit_bench.kernels.information import (
 from orfit_bench_cupy._block_ridge import block_size, factor_information, precision, predict_block
 from orfit_bench_cupy._block_rls import MIN_FEATURES
 from orfit_bench_cupy._fleet_information import learn_information as fleet_learn
-from orfit_bench_cupy._libraries import add_products
+from orfit_bench_cupy._libraries import add_products, solve_factored
 from orfit_bench_cupy._transfers import Array, fetch, run_on_host
 from orfit_bench_numba import ridge
 
@@ -69,14 +69,13 @@ def solve(s: Any) -> tuple[Array, float]:
     """The w with L w = m, and the smallest squared Cholesky pivot relative to the diagonal of L."""
     L, m = s.information, s.moment
     xp = L.__array_namespace__()
-    diagonal = xp.diagonal(L)
-    sizes, *found = fetch(diagonal, *factor_information(L)[1:])
+    C, *measured = factor_information(L)
+    sizes, *found = fetch(xp.diagonal(L), *measured)
     if not sizes.any():
         return xp.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow; no row, and no prior
     least = precision(*found) * underflow_factor(sizes)
     if is_solvable(L, least):
-        full = xp.tril(L) + xp.tril(L, -1).T
-        return xp.ascontiguousarray(without_overflow(lambda m: xp.linalg.solve(full, m), m, xp)), least
+        return without_overflow(lambda m: solve_factored(C, m), m, xp), least
     L, m = fetch(L, m)
     return xp.asarray(without_overflow(lambda m: least_norm(L, m), m)), least
 
