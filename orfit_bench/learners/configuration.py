@@ -84,13 +84,15 @@ class Configuration:
         """An array on the backend: itself where it lies there."""
         return a if self.on_host or isinstance(a, array_type(self.namespace)) else self.backend.asarray(a)
 
+    def place_many(self, a: Array) -> Array:
+        """An array on the backend if it has so many numbers that a device checks them faster than the host."""
+        return self.place(a) if not self.on_host and math.prod(a.shape) > CHECKED_THERE else a
+
     def place_rows(
         self, X: object, name: str, columns: int | None, finite: bool = True, names: Sequence[str] = ()
     ) -> Array:
-        """X as rows (n, columns) on the backend, finite with `finite`; a device checks many numbers faster itself."""
-        rows = validation.matrix(X, name, self.dtype, columns, False, self.namespace, names)
-        if not self.on_host and math.prod(rows.shape) > CHECKED_THERE:
-            rows = self.place(rows)
+        """X as rows (n, columns) on the backend, finite with `finite`."""
+        rows = self.place_many(validation.matrix(X, name, self.dtype, columns, False, self.namespace, names))
         if finite:
             validation.check_finite(rows, name, names)
         return rows if self.on_host else self.place(rows)

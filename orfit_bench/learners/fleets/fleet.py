@@ -346,7 +346,7 @@ class Fleet:
 
     def _read_rows(self, X: object, which: object, state: FleetState | None) -> FleetRows:
         """The rows of a call, checked and sorted by member."""
-        return read_rows(X, which, len(self), state, self.dtype, self.members.shared.namespace)
+        return read_rows(X, which, len(self), state, self.members.shared)
 
     def _learn(self, state: FleetState, rows: FleetRows, Y: Array, predict: bool) -> Array | None:
         """Learn rows in this state, which becomes that of the fleet; DivergedError for the members that diverged."""

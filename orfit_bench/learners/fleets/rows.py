@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from orfit_bench.learners import validation
 from orfit_bench.learners.conversion import convert
 from orfit_bench.learners.named_rows import NamedState, read_features
+from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.sparse import is_sparse
 from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
@@ -64,17 +64,12 @@ class FleetRows(NamedTuple):
         return i if self.order is None else int(self.order[i])
 
 
-def read_rows(
-    X: object, which: object, size: int, state: NamedState | None, dtype: np.dtype[Any], xp: ModuleType
-) -> FleetRows:
-    """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner.
-
-    Rows that the namespace xp can use where they lie stay there.
-    """
+def read_rows(X: object, which: object, size: int, state: NamedState | None, rule: Rule) -> FleetRows:
+    """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner."""
     values, names = read_features(state, X, "X")
     if is_sparse(values):
         raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
-    rows = as_numbers(values, "X", dtype, xp, names=names)
+    rows = as_numbers(values, "X", rule, names=names)
     order: HostArray | None = None
     shape: tuple[int, ...]
     if which is None:
@@ -103,7 +98,7 @@ def read_rows(
 
 def read_which(which: object, rows: int, size: int) -> HostArray:
     """The member of each row (n,)."""
-    of = np.asarray(which)
+    of = to_host(which)
     if of.dtype.kind not in "iu" and of.size:
         raise TypeError(f"which: got dtype {of.dtype}, want integers, the member of each row")
     if of.shape != (rows,):
@@ -124,30 +119,24 @@ def read_target_columns(
     return NamedValues(y.to_numpy() if is_data_array(y) else read_columns(y, "y", (), gaps).values)
 
 
-def read_targets(
-    y: object,
-    rows: FleetRows,
-    dtype: np.dtype[Any],
-    outputs: int | None,
-    vector: bool,
-    gaps: bool,
-    xp: ModuleType,
-) -> tuple[Array, bool]:
+def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, vector: bool) -> tuple[Array, bool]:
     """Y (n, c) sorted as the rows, and whether a target is a single number."""
-    given = as_numbers(y, "y", dtype, xp, gaps)
-    k = len(rows.shape)
+    gaps, k = rule.allows_gaps, len(rows.shape)
+    given = as_numbers(y, "y", rule, gaps)
     if given.shape[:k] != rows.shape or given.ndim > k + 1:
         raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or {(*rows.shape, 'outputs')}")
     given = given.reshape(len(rows.X), *given.shape[k:])
-    Y, is_vector = validation.targets(given, "X", len(rows.X), dtype, outputs, vector, gaps, xp)
+    n, xp = len(rows.X), rule.namespace
+    Y, is_vector = validation.targets(given, "X", n, rule.dtype, outputs, vector, gaps, xp)
     return rows.sort(Y), is_vector
 
 
-def as_numbers(
-    value: object, name: str, dtype: np.dtype[Any], xp: ModuleType, gaps: bool = False, names: Sequence[str] = ()
-) -> Array:
-    """A C-order array of dtype with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column."""
-    found = convert(value, name, dtype, xp)
+def as_numbers(value: object, name: str, rule: Rule, gaps: bool = False, names: Sequence[str] = ()) -> Array:
+    """A C-order array with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column.
+
+    What lies on the rule's device stays there.
+    """
+    found = rule.place_many(convert(value, name, rule.dtype, rule.namespace))
     if validation.is_surely_finite(found):
         return found
     array = to_host(found)

@@ -7,6 +7,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
+from orfit_bench.learners import configuration
 from orfit_bench_cupy import _fleets
 
 METHODS = ("rls", "class_rls", "lms", "nlms", "ridge", "kalman", "oja", "apa")
@@ -202,7 +203,7 @@ def test_rows_on_the_device_are_checked_and_sorted_there(in_place):
     X, y = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30.0)
     which = np.random.default_rng(1).integers(0, 5, 30)
     ours, theirs = (ob.fleet("rls", 5, backend=in_place) for _ in range(2))
-    ours.partial_fit(backend.asarray(X), backend.asarray(y), which=which)
+    ours.partial_fit(backend.asarray(X), backend.asarray(y), which=backend.asarray(which))
     theirs.partial_fit(X, y, which=which)
     np.testing.assert_array_equal(ours.state()["P"].values, theirs.state()["P"].values)
     np.testing.assert_array_equal(
@@ -214,6 +215,17 @@ def test_rows_on_the_device_are_checked_and_sorted_there(in_place):
     with pytest.raises(ValueError, match=r"y\[0\] is inf"):
         ours.partial_fit(X[:1], backend.asarray(np.array([np.inf])), which=[0])
     assert ours.n_samples_seen_.sum() == 30
+
+
+def test_many_numbers_of_the_host_are_checked_on_the_device(in_place, monkeypatch):
+    monkeypatch.setattr(configuration, "CHECKED_THERE", 0)
+    X, y = np.random.default_rng(0).standard_normal((2, 3, 4)), np.ones((2, 3))
+    ours, theirs = (ob.fleet("rls", 2, backend=backend).partial_fit(X, y) for backend in (in_place, "numba"))
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-12)
+    X[1, 2, 3] = np.inf
+    with pytest.raises(ValueError, match=r"X\[1, 2, 3\] is inf \(1 such in all\)"):
+        ours.partial_fit(X, y)
+    assert ours.n_samples_seen_.tolist() == [3, 3]
 
 
 @pytest.mark.parametrize("method", ["rls", "apa", "class_rls"])
