@@ -12,6 +12,8 @@ from orfit_bench.state.state import Label
 
 MANY = 500
 """Labels in an array from which on NumPy finds their classes faster than a dictionary."""
+LONGEST = 64
+"""Bytes of a label up to which sorting labels is faster."""
 KINDS: dict[str, type] = {"b": bool, "i": int, "U": str}
 """The kinds of NumPy's dtypes with labels that NumPy compares as Python does."""
 
@@ -46,7 +48,7 @@ def encode_labels(value: Any, of: str, rows: int, known: tuple[Label, ...]) -> E
 def _comparable(known: tuple[Label, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
     """The known classes as an array that compares with labels of this dtype as Python does; None if there is none."""
     kind = KINDS.get(dtype.kind)
-    if kind is None or any(type(label) is not kind for label in known):
+    if kind is None or dtype.itemsize > LONGEST or any(type(label) is not kind for label in known):
         return None
     try:
         found = np.array(known, dtype if not known or kind is not str else None)

@@ -49,7 +49,7 @@ def copy_of(a: Array, xp: ModuleType) -> Array:
 def take(a: Array, index: slice | Sequence[int] | NDArray[Any]) -> Array:
     """Entries along the first dimension of an array, where it lies: a copy."""
     if isinstance(a, np.ndarray):
-        return np.array(a[index])
+        return a[index].copy() if isinstance(index, slice) else a[index]  # an index of integers copies
     xp = a.__array_namespace__()
     return copy_of(a[index, ...], xp) if isinstance(index, slice) else xp.take(a, xp.asarray(index), axis=0)
 

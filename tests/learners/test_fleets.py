@@ -121,6 +121,22 @@ def test_settings_may_differ(backend):
         ob.fleet("rls", 2, backend=backend, forgetting_factor=[1.0, 0.0])
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("kind", ["shared", "own", "constant"])
+def test_schedules_count_the_steps_of_each_member(backend, kind):
+    own = [ob.schedules.power(0.05 * (i + 1), 0.5) if kind != "constant" else 0.02 * (i + 1) for i in range(4)]
+    fleet = ob.fleet("lms", 4, backend=backend, step_size=own[0] if kind == "shared" else own)
+    alone = [ob.create("lms", backend=backend, step_size=own[0 if kind == "shared" else i]) for i in range(4)]
+    rng = np.random.default_rng(0)
+    for n in (30, 7, 1, 12):
+        X, y, which = rng.standard_normal((n, 3)), rng.standard_normal(n), rng.choice([0, 1, 3], n)
+        fleet.partial_fit(X, y, which=which)
+        for i in np.unique(which):
+            alone[i].partial_fit(X[which == i], y[which == i])
+    for i in (0, 1, 3):
+        np.testing.assert_allclose(fleet[i].array("w"), alone[i].array("w"), rtol=1e-12)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_filters_have_their_own_motion(backend):
     motions = [0.9 * np.eye(D), np.roll(np.eye(D), 1, 0), np.eye(D), 0.5 * np.eye(D), -np.eye(D)]

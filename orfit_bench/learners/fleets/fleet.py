@@ -22,7 +22,14 @@ from orfit_bench.learners.fleets.parameters import FleetParameters
 from orfit_bench.learners.fleets.prediction import predict_rows
 from orfit_bench.learners.fleets.rows import FleetRows, read_rows
 from orfit_bench.learners.fleets.stacking import stacked
-from orfit_bench.learners.fleets.state import FleetState, from_states, initial_state, member_state, reserve
+from orfit_bench.learners.fleets.state import (
+    FleetState,
+    from_states,
+    in_host_memory,
+    initial_state,
+    member_state,
+    reserve,
+)
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.merging import merged
 from orfit_bench.spec.arrays import to_host
@@ -85,12 +92,15 @@ class Fleet:
 
     def __getitem__(self, i: int) -> Any:
         """A copy of member i as a learner of its own; negative i count from the end."""
-        i = self._index(i)
-        state = None if self.live_state is None else member_state(self.members, self.live_state, i)
-        return learner_of(self.members.rule(i), state)
+        return self._member(self._index(i), self.live_state)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
+        state = in_host_memory(self.members, self.live_state) if self.live_state else None
+        return (self._member(i, state) for i in range(len(self)))
+
+    def _member(self, i: int, state: FleetState | None) -> Any:
+        """Member i as a learner, from the state of the fleet."""
+        return learner_of(self.members.rule(i), member_state(self.members, state, i) if state else None)
 
     def _index(self, i: object) -> int:
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
@@ -344,9 +354,9 @@ class Fleet:
         """The state, or that before the first row."""
         return self._usable() or initial_state(self.members, sizes)
 
-    def _read_rows(self, X: object, which: object, state: FleetState | None) -> FleetRows:
-        """The rows of a call, checked and sorted by member."""
-        return read_rows(X, which, len(self), state, self.members.shared)
+    def _read_rows(self, X: object, which: object, state: FleetState | None, learns: bool = False) -> FleetRows:
+        """The rows of a call, checked and sorted by member; many rows to learn on the backend."""
+        return read_rows(X, which, len(self), state, self.members.shared, learns)
 
     def _learn(self, state: FleetState, rows: FleetRows, Y: Array, predict: bool) -> Array | None:
         """Learn rows in this state, which becomes that of the fleet; DivergedError for the members that diverged."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from orfit_bench.learners.encoding import encode_labels
 from orfit_bench.learners.fleets.fleet import Fleet
 from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
-from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
+from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, in_host_memory, with_new_classes
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
@@ -116,7 +116,7 @@ class RegressorFleet(SupervisedFleet):
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state, rule = self._usable(), self.members.shared
         sizes = state.sizes if state else None
-        rows = self._read_rows(X, which, state)
+        rows = self._read_rows(X, which, state, learns=True)
         outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
         known = state.target_names if state else ()
         values, names = read_target_columns(X, y, which, known, rule.allows_gaps, None if vector else outputs)
@@ -183,9 +183,9 @@ class ClassifierFleet(SupervisedFleet):
 
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state = self._usable()
-        rows = self._read_rows(X, which, state)
+        rows = self._read_rows(X, which, state, learns=True)
         check_rows_agree(X, y, "y", len(rows.shape))
-        given = np.asarray(read_labels(y))
+        given = to_host(read_labels(y))
         if given.shape != rows.shape:
             raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
         known = state.classes if state else ()
@@ -326,7 +326,7 @@ class SubspaceFleet(Fleet):
         array([1, 2])
         """
         state = self._usable()
-        rows = self._read_rows(X, which, state)
+        rows = self._read_rows(X, which, state, learns=True)
         d, k = rows.X.shape[1], self.members.shared.settings["n_components"]
         if k > d:
             raise ValueError(f"X: got {d} features, want at least n_components={k}")
@@ -365,8 +365,9 @@ class SubspaceFleet(Fleet):
         state = self._begun()
         rows = self._read_rows(X, which, state)
         out = np.zeros((len(rows.X), self.members.shared.settings["n_components"]), self.dtype)
+        here, X_here = type(self)(self.members.on_host, in_host_memory(self.members, state)), to_host(rows.X)
         for j, i in enumerate(rows.members.tolist()):
             part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-            found = to_host(rows.X[part, ...]) @ to_host(self[i].components_).T
+            found = X_here[part] @ here[i].components_.T
             out[part, : found.shape[1]] = found
         return rows.as_called(out)

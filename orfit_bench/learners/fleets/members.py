@@ -15,7 +15,9 @@ from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.fleets.motion import stack_parameters
 from orfit_bench.learners.parameters import no_limit
 from orfit_bench.learners.rule import Rule
+from orfit_bench.plugins.registry import registry
 from orfit_bench.schedules import Constant, Schedule
+from orfit_bench.spec import REFERENCE
 from orfit_bench.spec.setting import equal_values
 from orfit_bench.spec.types import Choice, Integer
 from orfit_bench.state.state import LearnerState, Sizes
@@ -66,6 +68,15 @@ class Members:
             seed = self.varying[SEED][i] if SEED in self.varying else self.shared.random_state
             self._rules[i] = replace(self.shared, settings=self.settings(i), random_state=seed)
         return self._rules[i]
+
+    @ComputedOnce
+    def on_host(self) -> Members:
+        """These members on the reference backend; themselves where their arrays lie in host memory."""
+        if self.shared.on_host:
+            return self
+        known, name = registry(), self.shared.method.name
+        shared = replace(self.shared, backend=known.backends[REFERENCE], kernel=known.kernel(REFERENCE, name))
+        return replace(self, shared=shared)
 
     @ComputedOnce
     def _dynamics(self) -> dict[Sizes, FilterParameters]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
-from orfit_bench.learners.fleets.state import FleetState
+from orfit_bench.learners.fleets.state import FleetState, in_host_memory
 from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState
@@ -19,24 +19,27 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
     """
     method, dtype = members.shared.method, members.shared.dtype
     spec, out = method.state, np.empty((len(rows.X), state.sizes.n_outputs), dtype)
-    X = members.shared.place(rows.X)
     with np.errstate(all="ignore"):
         if spec.weights in spec.names and not (spec.prediction_weights or spec.predict or method.traits.gaps):
-            w = getattr(state.arrays, spec.weights)
+            X, w = members.shared.place(rows.X), getattr(state.arrays, spec.weights)
             if len(rows.shape) == 2:
                 return to_host((X.reshape(*rows.shape, -1) @ w).reshape(out.shape))
             of = np.repeat(rows.members, rows.counts)
             return to_host((X[:, None] @ take(w, of))[:, 0])
+    X, own = to_host(rows.X), state if members.shared.on_host else in_host_memory(members, state.select(rows.members))
     for j, i in enumerate(rows.members.tolist()):
         part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-        out[part] = to_host(_predict_member(members, state, i, X[part, ...], solved))
+        arrays = own.member_arrays(i if own is state else j)
+        out[part] = _predict_member(members.on_host, state, i, arrays, X[part], solved)
     return out
 
 
-def _predict_member(members: Members, state: FleetState, i: int, X: Array, solved: dict[int, Array]) -> Array:
-    """Predictions (n, c) of member i."""
+def _predict_member(
+    members: Members, state: FleetState, i: int, arrays: Array, X: Array, solved: dict[int, Array]
+) -> Array:
+    """Predictions (n, c) of member i, whose fields lie in host memory."""
     rule = members.rule(i)
-    one = LearnerState(state.sizes, state.member_arrays(i), rule.no_rows(state.sizes), int(state.n_steps[i]))
+    one = LearnerState(state.sizes, arrays, rule.no_rows(state.sizes), int(state.n_steps[i]))
     one.has_warned, one.solved_weights = bool(state.has_warned[i]), solved.get(i)
     found = rule.predict(one, X)
     if one.solved_weights is not None:

@@ -64,12 +64,15 @@ class FleetRows(NamedTuple):
         return i if self.order is None else int(self.order[i])
 
 
-def read_rows(X: object, which: object, size: int, state: NamedState | None, rule: Rule) -> FleetRows:
-    """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner."""
+def read_rows(X: object, which: object, size: int, state: NamedState | None, rule: Rule, learns: bool) -> FleetRows:
+    """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner.
+
+    Many rows to learn are placed on a device, which checks them faster.
+    """
     values, names = read_features(state, X, "X")
     if is_sparse(values):
         raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
-    rows = as_numbers(values, "X", rule, names=names)
+    rows = as_numbers(values, "X", rule, names=names, there=learns)
     order: HostArray | None = None
     shape: tuple[int, ...]
     if which is None:
@@ -122,7 +125,7 @@ def read_target_columns(
 def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, vector: bool) -> tuple[Array, bool]:
     """Y (n, c) sorted as the rows, and whether a target is a single number."""
     gaps, k = rule.allows_gaps, len(rows.shape)
-    given = as_numbers(y, "y", rule, gaps)
+    given = as_numbers(y, "y", rule, gaps, there=not gaps)
     if given.shape[:k] != rows.shape or given.ndim > k + 1:
         raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or {(*rows.shape, 'outputs')}")
     given = given.reshape(len(rows.X), *given.shape[k:])
@@ -131,12 +134,15 @@ def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, ve
     return rows.sort(Y), is_vector
 
 
-def as_numbers(value: object, name: str, rule: Rule, gaps: bool = False, names: Sequence[str] = ()) -> Array:
+def as_numbers(
+    value: object, name: str, rule: Rule, gaps: bool = False, names: Sequence[str] = (), there: bool = False
+) -> Array:
     """A C-order array with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column.
 
-    What lies on the rule's device stays there.
+    What lies on the rule's device stays there; with `there`, many numbers are copied there before they are checked.
     """
-    found = rule.place_many(convert(value, name, rule.dtype, rule.namespace))
+    found = convert(value, name, rule.dtype, rule.namespace)
+    found = rule.place_many(found) if there else found
     if validation.is_surely_finite(found):
         return found
     array = to_host(found)

@@ -130,6 +130,16 @@ def _with_room(layout: StateLayout, fields: dict[str, Any], room: int) -> dict[s
     return fields
 
 
+def in_host_memory(members: Members, state: FleetState) -> FleetState:
+    """The state with all fields in host memory; itself where they lie there."""
+    rule = members.shared
+    if rule.on_host:
+        return state
+    names = [f.name for f in rule.layout(state.sizes).fields if f.dims]
+    fields = {name: rule.backend.asnumpy(getattr(state.arrays, name)) for name in names}
+    return replace(state, arrays=state.arrays._replace(**fields))
+
+
 def member_state(members: Members, state: FleetState, i: int) -> LearnerState:
     """The state of one member as that of a learner: a copy, with the classes that it has seen in its own order."""
     rule, steps, samples = members.rule(i), int(state.n_steps[i]), int(state.n_samples[i])

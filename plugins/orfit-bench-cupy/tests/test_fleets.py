@@ -10,6 +10,8 @@ from orfit_bench.conformance import conform
 from orfit_bench.learners import configuration
 from orfit_bench_cupy import _fleets
 
+from .conftest import cupy
+
 METHODS = ("rls", "class_rls", "lms", "nlms", "ridge", "kalman", "oja", "apa")
 pytestmark = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
 SETTINGS = {
@@ -222,10 +224,34 @@ def test_many_numbers_of_the_host_are_checked_on_the_device(in_place, monkeypatc
     X, y = np.random.default_rng(0).standard_normal((2, 3, 4)), np.ones((2, 3))
     ours, theirs = (ob.fleet("rls", 2, backend=backend).partial_fit(X, y) for backend in (in_place, "numba"))
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-12)
+    before = cupy.COUNTS.copy()
+    ours.partial_fit(X, y)
+    assert (cupy.COUNTS - before).waits == 5  # whether X is finite, and y, twice; rows learned; digits lost
     X[1, 2, 3] = np.inf
     with pytest.raises(ValueError, match=r"X\[1, 2, 3\] is inf \(1 such in all\)"):
         ours.partial_fit(X, y)
-    assert ours.n_samples_seen_.tolist() == [3, 3]
+    assert ours.n_samples_seen_.tolist() == [6, 6]
+
+
+@pytest.mark.parametrize("method", ["ridge", "kalman", "oja"])
+def test_predictions_take_a_transfer_for_each_field_not_for_each_member(in_place, method):
+    given = {"kalman": {"transition": 0.9}, "oja": {"n_components": 2}}.get(method, {})
+    X, y = np.random.default_rng(0).standard_normal((50, 3, 4)), np.ones((50, 3))
+    ours, theirs = (ob.fleet(method, 50, backend=b, **given).partial_fit(X, y) for b in (in_place, "numpy"))
+    before = cupy.COUNTS.copy()
+    found, want = (fleet.transform(X) if method == "oja" else fleet.predict(X) for fleet in (ours, theirs))
+    assert (cupy.COUNTS - before).waits <= 4
+    np.testing.assert_allclose(abs(found), abs(want), atol=1e-10)
+    if method != "oja":
+        found, want = (fleet.predict(X[0], which=[3, 49, 0]) for fleet in (ours, theirs))
+        np.testing.assert_allclose(found, want, atol=1e-10)
+
+
+def test_labels_may_lie_on_the_device(in_place):
+    X, y = np.random.default_rng(0).standard_normal((6, 2)), np.array([3, 1, 3, 3, 1, 2])
+    fleet = ob.fleet("class_rls", 2, backend=in_place)
+    fleet.partial_fit(X, ob.backends()[in_place].asarray(y), which=[0, 0, 1, 1, 0, 1])
+    assert fleet.classes_.tolist() == [3, 1, 2]
 
 
 @pytest.mark.parametrize("method", ["rls", "apa", "class_rls"])

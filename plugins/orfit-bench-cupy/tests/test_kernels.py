@@ -2,13 +2,17 @@
 
 import ctypes
 import importlib.util
+import platform
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import orfit_bench_cupy as plugin
 from orfit_bench_cupy import _block_kernels, _fleets, _symmetric
+
+from .conftest import cupy
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 SOURCE = """
@@ -104,3 +108,17 @@ def test_there_is_no_other_cuda_source():
         assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin") or path.name in sources, path
         if path.suffix == ".py" and path.name not in ("_symmetric.py", "_fleets.py", "_block_kernels.py"):
             assert not raw.search(path.read_text()), path
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the mode is that of x86 processors")
+def test_the_stand_in_flushes_subnormal_numbers_of_cuda_source_in_float32():
+    code = """
+    ENTRY twice(REAL* a, REAL half, int n) { EACH(i, n) a[i] = half * a[i] + half * a[i]; }
+    """
+    for dtype, kept in (("float32", False), ("float64", True)):
+        smallest = np.finfo(dtype).tiny / 4
+        there, real = cupy.asarray(np.full(3, smallest, dtype)), "float" if dtype == "float32" else "double"
+        function = cupy.RawModule(code=code, options=(f"-DREAL={real}",)).get_function("twice")
+        function((1,), (32,), (there, np.dtype(dtype).type(0.5), np.int32(3)))
+        assert there.get().tolist() == [smallest if kept else 0] * 3
+    assert np.float32(1e-40) * np.float32(1) > 0  # the mode is that from before

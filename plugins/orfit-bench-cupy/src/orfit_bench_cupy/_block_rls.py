@@ -22,9 +22,11 @@ from orfit_bench_cupy._transfers import Array, Host, run_on_host
 MIN_FEATURES = 400
 """Features from which the device computes; the Numba kernel learns fewer in host memory."""
 ROWS, MOST = 128, 4
-"""Rows of a block of few features, and how many times as many one may have, in which a row takes less time."""
+"""Most rows of a block are ROWS for each FEATURES, at least ROWS and at most MOST times as many.
+
+In a larger block a row takes less time.
+"""
 FEATURES = 512
-"""Features for which a block has ROWS more rows."""
 
 
 def learn_rows(
