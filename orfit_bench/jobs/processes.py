@@ -26,8 +26,9 @@ MEMORY_SHARE = 0.75
 MAX_DEATHS = 20
 """How often processes that run one task may die before it is given up."""
 NOT_STARTED = (
-    "the worker process does not start. A script that calls run() or conform_isolated() must do so under "
-    'if __name__ == "__main__":, since the worker imports it; or call run(isolate=False) or conform()'
+    "the worker process does not start. A script that calls run(), conform_isolated() or learn() must do so under "
+    'if __name__ == "__main__":, since the worker imports it; or call run(isolate=False), conform() or '
+    "learn(..., workers=1)"
 )
 START_SECONDS = 120.0
 """Time limit for starting a process, which imports every installed plugin."""

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from orfit_bench.learners.learner import Learner
 from orfit_bench.state import merging
 
 
-def average(learners: Iterable[Learner]) -> None:
+def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> None:
     """Give all learners the mean of their weights: a round of distributed learning.
 
     Parameters
     ----------
     learners : iterable of learners
         They are changed in place; each keeps its own step count.
+    rows : sequence of int, optional
+        How much each counts in the mean, as a rule the rows that it learned since the last one. Default: all alike.
 
     Raises
     ------
     ValueError
-        If they differ in method, settings, dtype, backend or sizes, if rows are pending, or if the method declares no
-        average.
+        If they differ in method, settings, dtype, backend or sizes, if rows are pending, if the method declares no
+        average, or if `rows` are not as many numbers from 0 on, with one above it.
     TypeError
         If something else than a learner is among them.
 
@@ -43,6 +45,8 @@ def average(learners: Iterable[Learner]) -> None:
         raise ValueError("average: got no learners")
     if strange := [type(a).__name__ for a in learners if not isinstance(a, Learner)]:
         raise TypeError(f"average: got {strange[0]}, want a list of learners")
+    if rows is not None and (len(rows) != len(learners) or min(rows) < 0 or not any(rows)):
+        raise ValueError(f"average: got rows={rows}, want {len(learners)} numbers >= 0, with one above 0")
     first = learners[0]
     if not first.method.combine.averages:
         raise ValueError(
@@ -58,6 +62,9 @@ def average(learners: Iterable[Learner]) -> None:
             raise ValueError("average: the learners differ in features")
         if state and states[0] and state.classes != states[0].classes:
             raise ValueError("average: the learners differ in classes")
-    begun = [state for state in states if state]
-    for learner, state in zip(learners, merging.mean([a.rule for a in learners], begun) if begun else [], strict=False):
+    if not states[0]:
+        return
+    counts = [1.0] * len(learners) if rows is None or len({*rows}) == 1 else [float(n) for n in rows]
+    means = merging.mean([a.rule for a in learners], [state for state in states if state], counts)
+    for learner, state in zip(learners, means, strict=True):
         learner.live_state = state

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
+import pickle
+import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
-from multiprocessing import get_context
-from typing import Any, Protocol
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack
+from itertools import count
+from typing import Any, NamedTuple, Protocol, Self
 
 from orfit_bench.jobs.on_dask import AsFinished
-from orfit_bench.jobs.processes import ONE_THREAD, DiedError
+from orfit_bench.jobs.processes import Call, DiedError, Process, Running, open_processes, result_of
 
 Task = Callable[..., Any]
 MAX_DEATHS_ALONE = 5
 """So often a task may end its process while no other task runs."""
+UNLIMITED = 1e9
+"""Seconds that a task may take."""
 
 
 class Executor(Protocol):
-    """Runs tasks."""
+    """Runs tasks, within its context."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Run a task on each of these arguments; the values in their order."""
@@ -29,78 +34,110 @@ class Executor(Protocol):
 class InThisProcess:
     """Runs every task at once, in this process."""
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The values, each computed when it is asked for."""
         return (task(*arguments) for arguments in calls)
 
 
-class Processes:
-    """Runs tasks in processes of this machine, with one BLAS thread each.
+class Outcome(NamedTuple):
+    """What became of a task: its value, or its error with the traceback as a text."""
 
-    If a process dies, what it and the others had not finished is started again in new ones: the first of these tasks
-    alone, so that it is known which task ends its process.
+    value: Any
+    error: Exception | None = None
+    trace: str = ""
+
+
+class RemoteError(Exception):
+    """The traceback of an error in another process, as its cause."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def attempt(task: Task, *arguments: Any) -> Outcome:
+    """Do a task in another process."""
+    try:
+        return Outcome(task(*arguments))
+    except Exception as error:
+        trace = traceback.format_exc()
+        try:
+            pickle.loads(pickle.dumps(error))  # of our own process
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return Outcome(None, error, trace)
+
+
+class Processes:
+    """Runs tasks in processes of this machine, with one BLAS thread each, which end with this process.
+
+    A task whose process died is done again when no other task runs, so that it has the machine for itself.
     """
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
 
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._processes = stack.enter_context(open_processes(self._workers))
+            self._resources = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._resources.close()
+
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The values; twice as many tasks as processes are waiting at a time."""
-        waiting, deaths, done, remaining = deque[Any](), 0, 0, iter(calls)
-        pool = self._start(self._workers)
-        try:
-            while True:
-                for arguments in islice(remaining, 0 if deaths else max(0, 2 * self._workers - len(waiting))):
-                    waiting.append((arguments, _submit(pool, task, arguments)))
-                if not waiting:
-                    return
-                try:
-                    value = waiting[0][1].result()
-                except BrokenProcessPool:
-                    deaths += 1
-                    if deaths > MAX_DEATHS_ALONE:
-                        raise DiedError(
-                            f"shard {done}: the process died {MAX_DEATHS_ALONE} times while it learned this shard alone"
-                        ) from None
-                    pool.shutdown(wait=True, cancel_futures=True)
-                    pool = self._start(1)
-                    waiting[0] = waiting[0][0], _submit(pool, task, waiting[0][0])
-                    continue
-                waiting.popleft()
-                done += 1
-                if deaths:
-                    pool.shutdown(wait=True)
-                    pool, deaths = self._start(self._workers), 0
-                    waiting = deque((arguments, _submit(pool, task, arguments)) for arguments, _ in waiting)
-                yield value
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        """The values; at most twice as many of them as processes are there before their turn."""
+        remaining, free = zip(count(), calls, strict=False), list(self._processes)
+        at_work: dict[Future[Any], tuple[int, tuple[Any, ...], Process, Running]] = {}
+        died: dict[int, tuple[Any, ...]] = {}
+        values, turn = dict[int, Any](), 0
+        while True:
+            while free and not died and len(values) < 2 * self._workers and (following := next(remaining, None)):
+                self._begin(at_work, free.pop(), task, *following)
+            if not at_work and died:
+                number, arguments = died.popitem()
+                values[number] = self._do_alone(task, number, arguments)
+            elif not at_work and turn not in values:
+                return
+            if at_work and turn not in values:
+                wait(at_work, return_when=FIRST_COMPLETED)
+                for future in [future for future in at_work if future.done()]:
+                    number, arguments, process, running = at_work.pop(future)
+                    free.append(process)
+                    try:
+                        values[number] = result_of(running)
+                    except DiedError:
+                        died[number] = arguments
+            while turn in values:
+                yield _value(values.pop(turn))
+                turn += 1
 
     @staticmethod
-    def _start(workers: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(workers, get_context("spawn"), initializer=_use_one_thread)
+    def _begin(at_work: dict[Any, Any], process: Process, task: Task, number: int, arguments: tuple[Any, ...]) -> None:
+        running = process.begin(Call(attempt, (task, *arguments), UNLIMITED))
+        at_work[running.future] = number, arguments, process, running
+
+    def _do_alone(self, task: Task, number: int, arguments: tuple[Any, ...]) -> Any:
+        for _ in range(MAX_DEATHS_ALONE):
+            try:
+                return self._processes[0].call(Call(attempt, (task, *arguments), UNLIMITED))
+            except DiedError as error:
+                reason = error
+        raise DiedError(
+            f"shard {number}: the process died {MAX_DEATHS_ALONE} times while it learned this shard alone ({reason})"
+        )
 
 
-def _submit(pool: ProcessPoolExecutor, task: Task, arguments: tuple[Any, ...]) -> Any:
-    try:
-        return pool.submit(task, *arguments)
-    except BrokenProcessPool as error:  # a process died since the last one was submitted
-        return _Broken(error)
-
-
-class _Broken:
-    """A future that was refused."""
-
-    def __init__(self, error: BrokenProcessPool) -> None:
-        self._error = error
-
-    def result(self) -> Any:
-        """Raise the error."""
-        raise self._error
-
-
-def _use_one_thread() -> None:
-    os.environ.update(ONE_THREAD)  # read when the libraries are loaded, by the first task
+def _value(outcome: Outcome) -> Any:
+    if outcome.error is not None:
+        raise outcome.error from RemoteError(outcome.trace)
+    return outcome.value
 
 
 class OnDask:
@@ -114,6 +151,12 @@ class OnDask:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The values; each is fetched as soon as it is there, so that only tasks that were running are replayed."""

@@ -10,7 +10,7 @@ from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
 from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
-from orfit_bench.sharding.shards import column_names, list_shards
+from orfit_bench.sharding.shards import check_sendable, column_names, list_shards
 from orfit_bench.sharding.tasks import FAN_IN, Plan, average_states, learn_shard, merge_states
 from orfit_bench.state import merging
 
@@ -33,13 +33,14 @@ def learn(
         The name of a method whose learners can be merged.
     shards : list or collection of Dask
         Parts of the rows in their order. A shard is a pair (X, y), X alone for a subspace, a table with the columns
-        `target`, the path or URL of a file (extra `files`), or a callable that returns one of these or an iterator of
-        them. Alternatively a Dask frame, a Dask array, or a pair of Dask arrays (X, y), whose chunks are the shards.
+        `target`, the path or URL of a file (extra `files`), or a callable that returns one of these, or a new iterator
+        of them. Alternatively a Dask frame, a Dask array, or a pair of Dask arrays (X, y), whose chunks are the shards.
     client : distributed.Client, optional
         A cluster of Dask on which the tasks run (extra `dask`). By default they run in processes of this machine.
     rounds : int, optional
         For methods whose merge is an average: how often the learners are averaged. In each round a learner learns the
-        next part of its shard, from the mean of all. Each part is read again. Refused for other methods.
+        next part of its shard, from the mean of all, weighted by the rows that each has learned since the last mean.
+        Shards are read anew in each round. Refused for other methods.
     target : str or list of str, optional
         The columns of tables and files that are predicted.
     workers : int, optional
@@ -91,11 +92,13 @@ def learn(
     times = _check_rounds(blank.rule, rounds, len(parts))
     names = column_names(parts[0], target)
     plan = Plan({"method": method, **settings, "backend": blank.backend.name}, target, times, names)
-    executor = _executor(client, min(workers or os.cpu_count() or 1, len(parts)))
-    states = _learn_round(executor, plan, parts, [None] * len(parts), 0)
-    for done in range(1, times):
-        states = _learn_round(executor, plan, parts, average_states(plan, *states), done)
-    merged = merge_neighbours(states, lambda some: merge_states(plan, *some))
+    rows = [0] * len(parts)
+    with _executor(client, _check_workers(workers), parts) as executor:
+        states = _learn_round(executor, plan, parts, [None] * len(parts), 0)
+        for done in range(1, times):
+            averaged, rows = average_states(plan, rows, *states)
+            states = _learn_round(executor, plan, parts, averaged, done)
+        merged = merge_neighbours(states, lambda some: merge_states(plan, *some))
     return from_bytes(merged, backend=blank.backend.name)
 
 
@@ -105,12 +108,26 @@ def _learn_round(
     return executor.map(learn_shard, ((plan, i, part, before[i], done) for i, part in enumerate(parts)))
 
 
-def _executor(client: Any, workers: int) -> Executor:
+def _executor(client: Any, workers: int, parts: list[Any]) -> Executor:
     if client is not None:
         if not hasattr(client, "submit"):
             raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
         return OnDask(client)
-    return Processes(workers) if workers > 1 else InThisProcess()
+    if min(workers, len(parts)) == 1:
+        return InThisProcess()
+    for number, part in enumerate(parts):
+        if callable(part):
+            check_sendable(part, number)
+    return Processes(min(workers, len(parts)))
+
+
+def _check_workers(workers: int | None) -> int:
+    """The number of processes."""
+    if workers is None:
+        return os.cpu_count() or 1
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise ValueError(f"workers={workers!r}: want an integer >= 1")
+    return workers
 
 
 def _check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
@@ -126,7 +143,7 @@ def _check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
                 "for example rounds=1 to average once at the end"
             )
         return 1
-    if not isinstance(rounds, int) or rounds < 1:
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
         raise ValueError(f"rounds={rounds!r}: want an integer >= 1")
     if not is_average:
         raise ValueError(f"rounds={rounds}: learners of {name} are not merged by averaging: leave rounds out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,30 @@ def list_shards(shards: Any) -> list[Any]:
                 f"shards: X has chunks of {shards[0].chunks[0]} rows, y of {shards[1].chunks[0]}: rechunk one of them"
             )
         return list(zip(X, y, strict=True))
-    if isinstance(shards, str | bytes | Path) or callable(shards) or not hasattr(shards, "__iter__"):
+    if (
+        isinstance(shards, str | bytes | Path)
+        or callable(shards)
+        or is_table(shards)
+        or not hasattr(shards, "__iter__")
+    ):
         raise TypeError(f"shards: got {type(shards).__name__}, want a list of shards, or a collection of Dask")
-    return list(shards)
+    found = list(shards)
+    for number, shard in enumerate(found):
+        if isinstance(shard, Iterator):
+            kind = type(shard).__name__
+            raise TypeError(
+                f"shard {number}: got a {kind}, which can be read only once: pass a function that returns one"
+            )
+    return found
+
+
+def check_sendable(shard: Any, number: int) -> None:
+    """TypeError for a callable that cannot be sent to a process."""
+    try:
+        pickle.dumps(shard)
+    except Exception as error:
+        remedy = "pass a function of a module, or workers=1"
+        raise TypeError(f"shard {number}: {shard!r} cannot be sent to a process ({error}): {remedy}") from None
 
 
 def read_shard(shard: Any, target: str | Sequence[str] | None) -> Iterator[Rows]:

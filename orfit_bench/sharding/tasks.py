@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from orfit_bench.errors import warn
 from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
@@ -30,7 +31,8 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
     """Learn a shard, or its part of one round from the state after the round before."""
     try:
         learner: Any = _restored(plan, state) if state else create(**plan.arguments)
-        for X, y in _part(read_shard(shard, plan.target), done, plan.rounds):
+        seen = learner.n_samples_seen_
+        for X, y in _part(read_shard(shard, plan.target), done, plan.rounds, seen):
             rows = X
             if plan.columns:
                 check_rows_agree(X, y, "y")  # columns that were read have no labels
@@ -43,6 +45,8 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
             learner.partial_fit(rows) if y is None else learner.partial_fit(rows, y)
         learned: bytes = learner.flush().to_bytes()
         return learned
+    except SystemExit as error:
+        raise RuntimeError(f"shard {number} called sys.exit({error.code!r})") from error
     except Exception as error:
         error.add_note(f"in shard {number}")
         raise
@@ -50,31 +54,49 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
 
 def merge_states(plan: Plan, *states: bytes) -> bytes:
     """The state for the rows of all, which follow one another."""
-    first, *others = (_restored(plan, state) for state in states)
+    learners: list[Any] = [_restored(plan, state) for state in states]
+    named = [bool(state.feature_names) for learner in learners if (state := learner.live_state) and state.n_samples]
+    if any(named) and not all(named):
+        warn("shards: some have names of columns and others none: their columns are taken in one order", UserWarning)
+    first, *others = learners
     for other in others:
         first.merge(other)
-    return first.to_bytes()
+    merged: bytes = first.to_bytes()
+    return merged
 
 
-def average_states(plan: Plan, *states: bytes) -> list[bytes]:
-    """The states, all with the mean of their weights."""
-    learners = [_restored(plan, state) for state in states]
-    average(learners)
-    return [learner.to_bytes() for learner in learners]
+def average_states(plan: Plan, before: Sequence[int], *states: bytes) -> tuple[list[bytes], list[int]]:
+    """The states, all with the mean of their weights, and the rows that each has learned; `before` are those before.
+
+    A shard counts by the rows that it has learned in between, as it does when the states are merged at the end.
+    """
+    learners: list[Any] = [_restored(plan, state) for state in states]
+    rows = [learner.n_samples_seen_ for learner in learners]
+    new = [now - then for now, then in zip(rows, before, strict=True)]
+    average(learners, new if any(new) else None)
+    return [learner.to_bytes() for learner in learners], rows
 
 
 def _restored(plan: Plan, state: bytes) -> AnyLearner:
     return from_bytes(state, backend=plan.arguments["backend"])
 
 
-def _part(chunks: Iterator[Rows], done: int, rounds: int) -> Iterator[Rows]:
-    """Of all rows the part that is learned in round number `done`, counted from 0; the parts have equal lengths."""
+def _part(chunks: Iterator[Rows], done: int, rounds: int, seen: int) -> Iterator[Rows]:
+    """Of all rows the part that is learned in round number `done`, counted from 0; the parts have equal lengths.
+
+    ValueError unless the rows before them are as many as were seen.
+    """
     if rounds == 1:
         yield from chunks
         return
     kept = list(chunks)
     n, first = sum(len(X) for X, _ in kept), 0
     start, stop = n * done // rounds, n * (done + 1) // rounds
+    if start != seen:
+        raise ValueError(
+            f"the shard has {n} rows in round {done + 1}, but {seen} were learned before, want {start}: it must have "
+            f"the same rows whenever it is read; a callable must return a new iterator"
+        )
     for X, y in kept:
         rows = slice(max(0, start - first), max(0, stop - first))
         yield X[rows], None if y is None else y[rows]

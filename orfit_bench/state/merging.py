@@ -155,23 +155,25 @@ def _check_same_start(a: StateRule, b: StateRule, sizes: Sizes) -> None:
 # ---------------------------------------------------------------------- means
 
 
-def mean(rules: Sequence[StateRule], states: Sequence[LearnerState]) -> list[LearnerState]:
-    """The states with the mean of their weights; each keeps its number of steps."""
+def mean(rules: Sequence[StateRule], states: Sequence[LearnerState], counts: Sequence[float]) -> list[LearnerState]:
+    """The states with the mean of their weights, in which each counts so often; each keeps its number of steps."""
     first, method = rules[0], rules[0].method
     fields = [wide(first.layout(state.sizes).arrays(state.arrays)) for state in states]
     there = [name for name in method.combine.averages if name in fields[0]]
-    means = {name: _mean(fields, name, method.combine.average_weights.get(name)) for name in there}
+    by, alike = method.combine.average_weights, [1.0] * len(states)
+    weights = {name: [float(f[by[name]].real) for f in fields] if name in by else counts for name in there}
+    weights |= dict.fromkeys(by.values(), alike)  # their sum stays what it is
+    means = {name: _mean([f[name] for f in fields], weights[name]) for name in there}
     return [
         replace(state, arrays=rule.layout(state.sizes).start(with_derived(rule, own | means)))
         for rule, state, own in zip(rules, states, fields, strict=True)
     ]
 
 
-def _mean(fields: Sequence[Fields], name: str, by: str | None) -> Any:
-    """The mean of a field, weighted by another one; the value of the first learner if all weights are zero."""
-    weights = [float(f[by].real) if by else 1.0 for f in fields]
+def _mean(arrays: Sequence[Any], weights: Sequence[float]) -> Any:
+    """The weighted mean; the first array if all weights are zero."""
     total = sum(weights)
-    return sum(a * f[name] for a, f in zip(weights, fields, strict=True)) / total if total else fields[0][name]
+    return sum(w * a for w, a in zip(weights, arrays, strict=True)) / total if total else arrays[0]
 
 
 def with_derived(rule: StateRule, fields: Fields) -> Fields:

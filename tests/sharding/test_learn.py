@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +151,109 @@ def test_an_error_names_its_shard() -> None:
     with pytest.raises(ValueError, match="is nan") as raised:
         ob.learn("rls", [*cut(60), (np.full((2, 4), np.nan), [1.0, 2.0])], **HERE)
     assert raised.value.__notes__ == ["in shard 2"]
+
+
+@pytest.mark.parametrize("few", [0, 2])
+def test_small_shards_count_by_their_rows_in_each_mean(few: int) -> None:
+    shards = [(X, y), *[(X[:few], y[:few])] * 9]
+    alone = ob.learn("lms", [(X, y)], rounds=1, step_size=0.02, **HERE).array("w")
+    found = ob.learn("lms", shards, rounds=40, step_size=0.02, **HERE).array("w")
+    np.testing.assert_allclose(found, alone, atol=0.1)  # by equal weights it is off by more than 1
+
+
+def test_an_average_counts_rows() -> None:
+    a, b = (ob.create("lms", backend="numpy", step_size=0.5).partial_fit([[1.0]], [t]) for t in (2.0, 4.0))
+    ob.average([a, b], [3, 1])
+    assert a.array("w").item() == b.array("w").item() == 1.25
+    for rows in ([1], [0, 0], [2, -1]):
+        with pytest.raises(ValueError, match="want 2 numbers >= 0, with one above 0"):
+            ob.average([a, b], rows)
+
+
+def test_shards_that_can_be_read_once_only_are_refused() -> None:
+    with pytest.raises(TypeError, match="shard 1: got a generator, which can be read only once"):
+        ob.learn("rls", [(X, y), (part for part in cut(60))], **HERE)
+    once = iter(cut(60))
+    with pytest.raises(ValueError, match=r"in round 2, but .* it must have the same rows whenever it is read"):
+        ob.learn("lms", [lambda: once], rounds=3, **HERE)
+
+
+def exiting_shard() -> None:
+    sys.exit(5)
+
+
+def failing_shard() -> None:
+    raise RuntimeError("no disk")
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_shard_that_exits_or_raises_does_not_end_the_caller(workers: int) -> None:
+    with pytest.raises(RuntimeError, match=r"shard 1 called sys.exit\(5\)"):
+        ob.learn("rls", [(X, y), exiting_shard], workers=workers, backend="numpy")
+    with pytest.raises(RuntimeError, match="no disk") as raised:
+        ob.learn("rls", [(X, y), failing_shard], workers=workers, backend="numpy")
+    assert raised.value.__notes__ == ["in shard 1"]
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2.5, "2", True])
+def test_the_number_of_workers_is_checked(workers: Any) -> None:
+    with pytest.raises(ValueError, match="want an integer >= 1"):
+        ob.learn("rls", cut(60), workers=workers)
+
+
+def test_what_cannot_be_sent_to_a_process_is_named() -> None:
+    with pytest.raises(TypeError, match=r"shard 1: .* cannot be sent to a process .*: pass a function of a module"):
+        ob.learn("rls", [(X, y), lambda: (X, y)], workers=2)
+    with pytest.raises(TypeError, match="got DataFrame, want a list of shards"):
+        ob.learn("rls", TABLE, target="a")
+
+
+def test_shards_with_and_without_names_give_a_warning() -> None:
+    with pytest.warns(UserWarning, match="some have names of columns and others none"):
+        ob.learn("rls", [(X[:60], y[:60]), (TABLE[60:], y[60:])], **HERE)
+
+
+SLOW_SCRIPT = """
+import sys, time
+sys.path.insert(0, {folder!r})
+import orfit_bench as ob, slow_shards
+if __name__ == "__main__":
+    ob.learn("rls", [slow_shards.slow] * 4, workers=2, backend="numpy")
+"""
+SLOW_SHARDS = """
+import os, pathlib, time
+def slow():
+    pathlib.Path({folder!r}, f"{{os.getpid()}}.pid").touch()
+    time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_stays_when_the_caller_ends(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "main.py").write_text(SLOW_SCRIPT.format(folder=str(tmp_path)))
+    (tmp_path / "slow_shards.py").write_text(SLOW_SHARDS.format(folder=str(tmp_path)))
+    caller = subprocess.Popen([sys.executable, str(tmp_path / "main.py")], stderr=subprocess.DEVNULL)
+    wait_until(lambda: len([*tmp_path.glob("*.pid")]) == 2, 60)
+    workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    caller.send_signal(number)
+    assert caller.wait(20) != 0
+    wait_until(lambda: not any(map(is_alive, workers)), 20)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def in_other_order(tmp_path: Path, kind: str) -> list[Any]:
