@@ -26,7 +26,7 @@ class Change(NamedTuple):
     """A change of a metric or of the status of a cell."""
 
     cell: dict[str, str]
-    """method, backend, stream and settings."""
+    """method, backend, stream and settings, and the cell's key."""
     metric: str
     before: float | str
     after: float | str
@@ -106,7 +106,7 @@ def _cells(results: xarray.Dataset) -> dict[str, int]:
 def _of_cell(
     before: xarray.Dataset, i: int, after: xarray.Dataset, j: int, limits: Mapping[str, float]
 ) -> Iterator[Change]:
-    cell = {name: str(before[name].values[i]) for name in ("method", "backend", "stream", "settings")}
+    cell = {name: str(before[name].values[i]) for name in ("method", "backend", "stream", "settings", "key")}
     was, now = (str(r["status"].values[k]) for r, k in ((before, i), (after, j)))
     if was != now:
         yield Change(cell, "status", was, now, math.nan, was == "ok")

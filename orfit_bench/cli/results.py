@@ -95,7 +95,7 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
     lost, added = comparison.unmatched(old, new)
     shown = [c for c in found if c.worse or everything]
     if shown:
-        show(changes_table(shown))
+        show(changes_table(shown, old))
     for line in comparison.differences(old, new):
         say(f"different conditions: {line}")
     for cells, where in ((lost, before), (added, after)):

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.bench.comparison import Change
+from orfit_bench.report import labels
+from orfit_bench.report.labels import folded
 from orfit_bench.report.table import grid
 
+if TYPE_CHECKING:
+    import xarray
 
-def changes_table(changes: Sequence[Change]) -> Table:
-    """One row per change, in the given order. Settings are shown if a method occurs with several."""
+
+def changes_table(changes: Sequence[Change], before: xarray.Dataset) -> Table:
+    """One row per change, in the given order, with the settings and the seed in which cells of `before` differ."""
     table = grid("Changes", "method", "backend", "stream", "metric", "before", "after", "change")
     for column in table.columns:
         column.no_wrap = True
-    settings = {(c.cell["method"], c.cell["settings"]) for c in changes}
-    several = {m for m, _ in settings if sum(name == m for name, _ in settings) > 1}
+    place = {str(key): i for i, key in enumerate(before["key"].values)}
+    methods, streams = labels.methods(before), labels.streams(before)
     for c in changes:
-        suffix = f" {json.loads(c.cell['settings'])}" if c.cell["method"] in several else ""
-        cells = [c.cell["method"] + suffix, c.cell["backend"], c.cell["stream"], c.metric]
+        i = place[c.cell["key"]]
+        cells = [folded(methods[i]), c.cell["backend"], folded(streams[i]), c.metric]
         table.add_row(*map(Text, [*cells, _number(c.before), _number(c.after), _relative(c)]))
     return table
 

@@ -1,5 +1,6 @@
 """Comparison of results."""
 
+import io
 import json
 import math
 
@@ -7,9 +8,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from helpers.results import call, changed, files
+from rich.console import Console
 
 import orfit_bench as ob
-from orfit_bench.bench import comparison
+from orfit_bench.bench import Suite, comparison, run
+from orfit_bench.report.comparison import changes_table
 
 
 class TestCompare:
@@ -131,3 +134,17 @@ class TestCompare:
         assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample=3").exit_code == 0
         assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample").exit_code == 2
         assert call("compare", of["a"], tmp_path / "none.nc").exit_code == 2
+
+
+def test_changes_name_the_seed_and_the_settings_in_which_cells_differ():
+    methods = [{"name": "lms", "settings": {"step_size": size}} for size in (0.01, 0.02)]
+    suite = Suite(methods=methods, backends=["numpy"], streams=["drift"], rows=[40], seeds=[0, 1])
+    before = run(suite, isolate=False)
+    after = before.copy(deep=True)
+    after["a_priori_error"][:] *= 2
+    changes = [c for c in comparison.changes(before, after) if c.metric == "a_priori_error"]
+    console = Console(width=200, file=io.StringIO())
+    console.print(changes_table(changes, before))
+    text = console.file.getvalue()
+    for label in ("lms step_size=0.01", "lms step_size=0.02", "drift seed=0", "drift seed=1"):
+        assert text.count(label) == 2
