@@ -9,6 +9,7 @@ from river import base
 
 from orfit_bench.river.base import StreamingModel, as_float, check_target
 from orfit_bench.river.features import check_finite, named_columns
+from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +45,7 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
+        check_rows_agree(X, y, "y")
         rows = self._rows(X)
         with named_columns(X):
             self._learner.partial_fit(rows, y.to_numpy(dtype=np.float64))
@@ -95,6 +97,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
+        check_rows_agree(X, y, "y")
         rows = self._rows(X)
         try:
             with named_columns(X):

@@ -247,6 +247,15 @@ def test_the_feature_that_is_no_finite_number_is_named(method, bad, backend):
     assert model.learner.to_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["rls", "class_rls"])
+def test_rows_and_targets_with_the_same_labels_in_another_order_are_refused(name):
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[7, 8, 9])
+    model = ESTIMATORS[name]()
+    with pytest.raises(ValueError, match="y"):
+        model.learn_many(table, pd.Series([1, 2, 3], index=[9, 8, 7]))
+    model.learn_many(table, pd.Series([1, 2, 3], index=[7, 8, 9]))
+
+
 def test_a_table_names_the_feature_and_the_row():
     table = pd.DataFrame({"age": [1.0, 2.0], "fare": [1.0, np.nan]}, index=["first", "second"])
     with pytest.raises(ValueError, match=r"'fare' is nan in the row 'second' \(1 such in all\): want a finite"):
