@@ -10,7 +10,7 @@ from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
 from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
-from orfit_bench.sharding.shards import check_sendable, column_names, list_shards
+from orfit_bench.sharding.shards import check_sendable, check_target, column_names, list_shards
 from orfit_bench.sharding.tasks import FAN_IN, Plan, average_states, learn_shard, merge_states
 from orfit_bench.state import merging
 
@@ -86,6 +86,7 @@ def learn(
     array([3.])
     """
     blank = create(method, **settings)
+    check_target(target)
     parts = list_shards(shards)
     if not parts:
         raise ValueError("shards: got no shards, want one or more")

@@ -81,6 +81,9 @@ def read_shard(shard: Any, target: str | Sequence[str] | None) -> Iterator[Rows]
     elif isinstance(shard, Iterator):
         for part in shard:
             yield from read_shard(part, target)
+    elif isinstance(shard, tuple) or not hasattr(shard, "__len__"):
+        got = f"a tuple of {len(shard)}" if isinstance(shard, tuple) else type(shard).__name__
+        raise TypeError(f"a shard is {got}, want a pair (X, y), X, a table, a file, or a callable that returns one")
     elif target is not None:
         yield _split(shard, _names(target))
     else:
@@ -98,6 +101,15 @@ def column_names(shard: Any, target: str | Sequence[str] | None) -> tuple[str, .
         return ()
     first = rows[:1]
     return read_columns(first if is_pair or target is None else _split(first, _names(target))[0], "X").names
+
+
+def check_target(target: object) -> None:
+    """TypeError or ValueError unless these are names of columns, or none are given."""
+    names = [target] if isinstance(target, str) else target
+    if names is not None and not (isinstance(names, Sequence) and all(isinstance(name, str) for name in names)):
+        raise TypeError(f"target: got {target!r}, want the name of a column, or a list of names")
+    if names is not None and not names:
+        raise ValueError("target: got no names, want one or more")
 
 
 def _names(target: str | Sequence[str] | None) -> list[str]:

@@ -133,6 +133,10 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", cut(60), {"client": 3}, "want a distributed.Client"),
         ("nothing", cut(60), {}, "no method 'nothing'"),
         ("rls", [X, X], {}, r"these rows have none: pass target=, .* or pairs \(X, y\)"),
+        ("rls", [(X, y, y)], {}, r"a shard is a tuple of 3, want a pair \(X, y\)"),
+        ("rls", [None], {}, "a shard is NoneType, want"),
+        ("rls", [(X, y)], {"target": 4}, "target: got 4, want the name of a column"),
+        ("rls", [(X, y)], {"target": []}, "target: got no names"),
         ("rls", [X, X], {"target": "t"}, r"a shard is a ndarray, which has no column 't': pass pairs"),
         (
             "rls",
