@@ -42,12 +42,12 @@ def check_counts(learned: object, rows: FleetRows) -> None:
 
 def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> None:
     """Note how many rows each member has learned, and which members a transition or process noise has moved."""
-    before = state.n_steps[rows.members]
-    state.n_steps[rows.members] += learned
-    state.n_samples[rows.members] += learned
+    who = slice(None) if len(rows.members) == members.size else rows.members
+    state.n_steps[who] += learned
+    state.n_samples[who] += learned
     if not hasattr(state.arrays, "moved"):
         return
-    stepped = (learned > 0) & (before + learned > 1)  # never before the very first row
+    stepped = (learned > 0) & (state.n_steps[who] > 1)  # never before the very first row
     moves = members.dynamics(state.sizes).is_dynamic.any(axis=1)  # of each member, or of all
     moving = rows.members[stepped]
     state.arrays.moved[moving[moves[moving]] if len(moves) > 1 else moving[moves.repeat(len(moving))]] = 1

@@ -96,7 +96,8 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, rul
         raise ValueError(f"X: got {rows.shape[1]} features, want {state.sizes.n_features} as in the first call")
     if not rows.shape[1]:
         raise ValueError("X: got rows without features, want at least one")
-    return FleetRows(rows, members.astype(np.int64), starts.astype(np.int64), order, shape, names)
+    members, starts = (a.astype(np.int64, copy=False) for a in (members, starts))
+    return FleetRows(rows, members, starts, order, shape, names)
 
 
 def read_which(which: object, rows: int, size: int) -> HostArray:
