@@ -48,7 +48,7 @@ def learn_step(
     R: Host,
     degraded: Array,
     limits: Limits = NO_LIMITS,
-    regained: Host | None = None,
+    regained: Array | None = None,
     variances: Array | None = None,
 ) -> bool:
     """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
@@ -64,15 +64,15 @@ def compute_changes(
     parts: Sequence[tuple[Array, Array]],
     R: Host,
     limits: Limits,
-    regained: Host | None = None,
+    regained: Array | None = None,
     variances: Array | None = None,
 ) -> list[Change]:
     """The change by the rows J for every (P, J); an empty list if too few digits of a P would be left."""
     U = [J @ P for P, J in parts]
     measured = (measure_variances(P, J, u, variances) for (P, J), u in zip(parts, U, strict=True))
-    numbers = fetch(*(a for found in measured for a in found))
+    numbers = fetch(*(a for found in measured for a in found), *([] if regained is None else [regained]))
     r, found = noise_pivots(R), []
-    remaining = remaining_variances(r, R, regained)
+    remaining = remaining_variances(r, R, None if regained is None else numbers.pop())
     with limit_blas_threads(float(len(R)) ** 3):
         for u, *(along, size, widest) in zip(U, numbers[::3], numbers[1::3], numbers[2::3], strict=True):
             S = along + R

@@ -132,9 +132,9 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def regained_covariance(J: Array, p: Any) -> Any:
-    """The covariance J Q J' that the process noise adds along the rows before the next step, in host memory."""
+    """The covariance J Q J' that the process noise adds along the rows before the next step."""
     Q = p.process_noise
-    return None if Q is None else fetch((J @ Q if Q.ndim == 2 else J * Q) @ J.T)[0]
+    return None if Q is None else (J @ Q if Q.ndim == 2 else J * Q) @ J.T
 
 
 def rts_smooth(
