@@ -11,7 +11,7 @@ from orfit_bench.conformance.check import Deviation, check, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
-from orfit_bench.learners.restoring import from_bytes
+from orfit_bench.learners.restoring import from_bytes, restore
 
 CUTS = (0, 1, 3, 4, 9, 24)
 
@@ -37,6 +37,14 @@ def needs_repetitions(context: CheckContext) -> str:
     return needs_weights(context) or ("it forgets, so that a row of weight 2 is not two rows" if forgets else "")
 
 
+def contexts_with_waiting_rows(context: CheckContext) -> list[CheckContext]:
+    """With batches of four rows, if the method has batches and repeats rows of weight 2."""
+    method = context.method
+    repeats = method.kernel.weighting is not None and method.kernel.weighting.rule == "repetitions"
+    has_batches = any(setting.name == "batch_size" for setting in method.settings)
+    return [context.with_settings(batch_size=4)] if repeats and has_batches and not context.variant.settings else []
+
+
 @check(needs_repetitions, all_variants=False)
 def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
     """With default settings, a row of weight n is learned as n rows are, in a chunk or alone."""
@@ -50,7 +58,16 @@ def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
     together = context.create().partial_fit(chunk.X, chunk.y, sample_weight=weights)
     alone = _learn_one_by_one(context, chunk, weights)
     expected = context.predict(want, chunk.X)
-    return context.compare(repeated, *((context.predict(learner, chunk.X), expected) for learner in (together, alone)))
+    pairs = [(context.predict(learner, chunk.X), expected) for learner in (together, alone)]
+    for one in contexts_with_waiting_rows(context):
+        first, others = chunk.cut(0, 1), chunk.cut(1, len(chunk.X))
+        thrice = one.create().partial_fit(first.X, first.y, sample_weight=[3.0])
+        restored: Any = restore(thrice.state(), **context.model)
+        rows = np.append([0, 0], np.arange(len(chunk.X)))
+        repeats = one.create().partial_fit(chunk.X[rows], np.asarray(chunk.y)[rows])
+        restored.partial_fit(others.X, others.y)
+        pairs.append((one.predict(restored, chunk.X), one.predict(repeats, chunk.X)))
+    return context.compare(repeated, *pairs)
 
 
 @check(needs_weights)
@@ -69,4 +86,10 @@ def weights_count_in_any_chunks(context: CheckContext) -> Deviation:
         several = from_bytes(several.to_bytes(), **context.model)  # with the rows that wait
         predicted.prequential(rows.X, rows.y, sample_weight=weights[begin:end])
     alone = _learn_one_by_one(context, chunk, weights)
-    return context.compare(chunk, (several, want), (predicted, want), (alone, want))
+    pairs = [(several, want), (predicted, want), (alone, want)]
+    for one in contexts_with_waiting_rows(context):
+        first, others = chunk.cut(0, 1), chunk.cut(1, len(chunk.X))
+        learner = one.create().partial_fit(first.X, first.y, sample_weight=[3.0])
+        restored: Any = from_bytes(learner.to_bytes(), **context.model)  # three rows wait, of one that was seen
+        pairs.append((restored.partial_fit(others.X, others.y), learner.partial_fit(others.X, others.y)))
+    return context.compare(chunk, *pairs)
