@@ -115,7 +115,10 @@ def nonfinite_input_is_refused(context: CheckContext) -> None:
 
 @check()
 def non_numeric_input_is_refused(context: CheckContext) -> None:
-    """Strings, complex numbers, objects and masked arrays raise TypeError, ragged arrays ValueError."""
+    """Strings, complex numbers, objects and masked arrays raise TypeError, ragged arrays ValueError.
+
+    An entry that is None is named by its place.
+    """
 
     def of_values(good: Chunk) -> Invalid:
         yield "X of integers that would be rounded", np.full(good.X.shape, TOO_LARGE), good.y
@@ -135,6 +138,11 @@ def non_numeric_input_is_refused(context: CheckContext) -> None:
 
     _ensure_refused(context, of_values, ValueError)
     _ensure_refused(context, of_types, TypeError)
+    good, learner = context.rows().cut(0, 4), context.create()
+    X = good.X.astype(object)
+    X[1, 0] = None
+    learn = partial(learner.partial_fit, X, *([] if good.y is None else [good.y]))
+    ensure_raises(learn, TypeError, "X with None", "X[1, 0] is None")
 
 
 @check(all_variants=False, own_settings=True)
