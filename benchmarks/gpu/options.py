@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = {
     "look": "what CuPy does on this device, and what each kind of work costs there",
     "warm": "compile CuPy's kernels, in one process, before checks and times need them",
-    "check-float64": "the conformance kit in float64, one method after another",
+    "check-float64": "the conformance kit in float64, six methods at a time",
     "check-float32": "the conformance kit in float32",
     "fleets": "rows per second of fleets, of rows on the device and of others, and of Numba's",
     "end-states": "rows per second of ridge regression that is asked once",

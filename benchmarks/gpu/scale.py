@@ -98,10 +98,10 @@ def fleet_table(found: dict[str, Found], limits: dict[str, Any]) -> Iterator[str
     if shown:
         yield f"\n{FLEET_HEAD}"
     for name, results in shown.items():
-        method, _, members, d, n = FLEETS[name]
+        _, _, members, d, n = FLEETS[name]
         rate = results["rows there, rows/s"]
         share = share_of(results["bytes"] / results["rows"] * rate, limits.get("bandwidth"))
-        cells = [name if name.startswith(method) else method, f"{members:,}", d, n, f"{rate:.2g}"]
+        cells = [name, f"{members:,}", d, n, f"{rate:.2g}"]
         cells += [f"{results.get(key, math.nan):.2g}" for key in ("rows here, rows/s", "numba, rows/s")]
         yield f"| {' | '.join(map(str, cells))} | {share} |\n"
 

@@ -95,7 +95,7 @@ class Configuration:
         rows = self.place_many(validation.matrix(X, name, self.dtype, columns, False, self.namespace, names))
         if finite:
             validation.check_finite(rows, name, names)
-        return rows if self.on_host else self.place(rows)
+        return self.place(rows)
 
     # ------------------------------------------------------------------ the state before the first row
 

@@ -47,7 +47,7 @@ def validate(value: object, rule: Rule, rows: int, X: object = None) -> HostArra
         raise ValueError(
             f"{_first(weights, weights < 0)}: want a weight >= 0; a negative weight unlearns a row with {signed} only"
         )
-    if weighting.rule == "repetitions":
+    if weighting.repeats_rows:
         _check_repetitions(weights, rule)
     return weights
 
@@ -96,7 +96,7 @@ def learn(
 def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool) -> Array | None:
     """Learn consecutive rows whose weights have one sign together."""
     weighting = require(rule.method)
-    scale = weights if weighting.rule == "repetitions" else _signed_roots(weights, rule.dtype)
+    scale = weights if weighting.repeats_rows else _signed_roots(weights, rule.dtype)
     out = rule.empty(Y.shape) if predict else None
     for run in _runs_of_one_sign(scale, single=predict):
         seen = state.n_samples
@@ -104,7 +104,7 @@ def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: Ho
         try:
             if not w[0]:
                 found = rule.predict(state, x) if predict else None
-            elif weighting.rule == "repetitions":
+            elif weighting.repeats_rows:
                 found = _learn_repetitions(rule, state, x, y, w, predict)
             elif w[0] < 0:
                 found = rule.predict(state, x) if predict else None

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import ExitStack
-from itertools import count
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 from orfit_bench.jobs.on_dask import AsFinished
-from orfit_bench.jobs.processes import Call, DiedError, Process, Running, open_processes, result_of
+from orfit_bench.jobs.processes import Call, DiedError, Process, Running, result_of
 
 Task = Callable[..., Any]
 MAX_DEATHS_ALONE = 5
@@ -21,11 +19,7 @@ UNLIMITED = 1e9
 
 
 class Executor(Protocol):
-    """Runs tasks, within its context."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
+    """Runs tasks."""
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Run a task on each of these arguments; the values in their order."""
@@ -33,12 +27,6 @@ class Executor(Protocol):
 
 class InThisProcess:
     """Runs every task at once, in this process."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The values, each computed when it is asked for."""
@@ -74,38 +62,24 @@ def attempt(task: Task, *arguments: Any) -> Outcome:
 
 
 class Processes:
-    """Runs tasks in processes of this machine, with one BLAS thread each, which end with this process.
+    """Runs tasks in processes of this machine.
 
     A task whose process died is done again when no other task runs, so that it has the machine for itself.
     """
 
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            self._processes = stack.enter_context(open_processes(self._workers))
-            self._resources = stack.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._resources.close()
+    def __init__(self, processes: Sequence[Process]) -> None:
+        self._processes = processes
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The values; at most twice as many of them as processes are there before their turn."""
-        remaining, free = zip(count(), calls, strict=False), list(self._processes)
+        remaining, free = enumerate(calls), list(self._processes)
         at_work: dict[Future[Any], tuple[int, tuple[Any, ...], Process, Running]] = {}
         died: dict[int, tuple[Any, ...]] = {}
         values, turn = dict[int, Any](), 0
         while True:
-            while free and not died and len(values) < 2 * self._workers and (following := next(remaining, None)):
+            while free and not died and len(values) < 2 * len(self._processes) and (following := next(remaining, None)):
                 self._begin(at_work, free.pop(), task, *following)
-            if not at_work and died:
-                number, arguments = died.popitem()
-                values[number] = self._do_alone(task, number, arguments)
-            elif not at_work and turn not in values:
-                return
-            if at_work and turn not in values:
+            if at_work:
                 wait(at_work, return_when=FIRST_COMPLETED)
                 for future in [future for future in at_work if future.done()]:
                     number, arguments, process, running = at_work.pop(future)
@@ -114,6 +88,11 @@ class Processes:
                         values[number] = result_of(running)
                     except DiedError:
                         died[number] = arguments
+            elif died:
+                number, arguments = died.popitem()
+                values[number] = self._do_alone(task, number, arguments)
+            else:
+                return
             while turn in values:
                 yield _value(values.pop(turn))
                 turn += 1
@@ -151,12 +130,6 @@ class OnDask:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The values; each is fetched as soon as it is there, so that only tasks that were running are replayed."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from orfit_bench.jobs.processes import open_processes
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
@@ -94,7 +96,7 @@ def learn(
     names = column_names(parts[0], target)
     plan = Plan({"method": method, **settings, "backend": blank.backend.name}, target, times, names)
     rows = [0] * len(parts)
-    with _executor(client, _check_workers(workers), parts) as executor:
+    with _open_executor(client, _check_workers(workers), parts) as executor:
         states = _learn_round(executor, plan, parts, [None] * len(parts), 0)
         for done in range(1, times):
             averaged, rows = average_states(plan, rows, *states)
@@ -109,17 +111,21 @@ def _learn_round(
     return executor.map(learn_shard, ((plan, i, part, before[i], done) for i, part in enumerate(parts)))
 
 
-def _executor(client: Any, workers: int, parts: list[Any]) -> Executor:
+@contextmanager
+def _open_executor(client: Any, workers: int, parts: list[Any]) -> Iterator[Executor]:
+    """What runs the tasks; processes, with one BLAS thread each, end with the context and with this process."""
     if client is not None:
         if not hasattr(client, "submit"):
             raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
-        return OnDask(client)
-    if min(workers, len(parts)) == 1:
-        return InThisProcess()
-    for number, part in enumerate(parts):
-        if callable(part):
-            check_sendable(part, number)
-    return Processes(min(workers, len(parts)))
+        yield OnDask(client)
+    elif min(workers, len(parts)) == 1:
+        yield InThisProcess()
+    else:
+        for number, part in enumerate(parts):
+            if callable(part):
+                check_sendable(part, number)
+        with open_processes(min(workers, len(parts))) as processes:
+            yield Processes(processes)
 
 
 def _check_workers(workers: int | None) -> int:

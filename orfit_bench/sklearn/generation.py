@@ -31,7 +31,7 @@ def base_class(method: Method) -> type[StreamingEstimator]:
     traits, weighting = method.traits, method.kernel.weighting
     if not traits.supervised:
         return StreamingTransformer
-    weighted = weighting is not None and weighting.rule != "repetitions"  # which depend on the order of the rows
+    weighted = weighting is not None and not weighting.repeats_rows  # which depend on the order of the rows
     if traits.labels:
         return WeightedClassifier if weighted else StreamingClassifier
     if weighted and (method.state.covariance or traits.gaps):

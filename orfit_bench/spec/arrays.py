@@ -54,6 +54,15 @@ def take(a: Array, index: slice | Sequence[int] | NDArray[Any]) -> Array:
     return copy_of(a[index, ...], xp) if isinstance(index, slice) else xp.take(a, xp.asarray(index), axis=0)
 
 
+def enlarged(a: Array, shape: tuple[int, ...]) -> Array:
+    """An array of this shape that begins with `a` along each dimension, with zeros behind it; `a` where it fits."""
+    if a.shape == shape:
+        return a
+    found = a.__array_namespace__().zeros(shape, dtype=a.dtype)
+    found[tuple(map(slice, a.shape))] = a
+    return found
+
+
 def diagonal(a: Array, xp: ModuleType) -> Array:
     """The diagonal of a matrix; NumPy and CuPy keep the function outside `linalg`."""
     return xp.diagonal(a) if hasattr(xp, "diagonal") else xp.linalg.diagonal(a)

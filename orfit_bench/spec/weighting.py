@@ -29,6 +29,11 @@ class Weighting:
     rule: Rule
     sums: tuple[str, ...] = ()
 
+    @property
+    def repeats_rows(self) -> bool:
+        """Whether a row is learned as often as its weight says."""
+        return self.rule == "repetitions"
+
     def __post_init__(self) -> None:
         """Refuse a rule that no learner follows."""
         if self.rule not in get_args(Rule):

@@ -69,7 +69,8 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
         given = {name: np.zeros((), rule.dtype), **given}
     fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0
-    repeats = rule.method.kernel.weighting is not None and rule.method.kernel.weighting.rule == "repetitions"
+    weighting = rule.method.kernel.weighting
+    repeats = weighting is not None and weighting.repeats_rows
     if pending >= rule.batch_size or (pending > samples and not (repeats and samples)):
         raise ValueError(f"state: {pending} rows wait, of {samples} seen, for a batch of {rule.batch_size}")
     X = checked("pending_X", given, (pending, d), rule.dtype)

@@ -39,8 +39,8 @@ def needs_repetitions(context: CheckContext) -> str:
 
 def contexts_with_waiting_rows(context: CheckContext) -> list[CheckContext]:
     """With batches of four rows, if the method has batches and repeats rows of weight 2."""
-    method = context.method
-    repeats = method.kernel.weighting is not None and method.kernel.weighting.rule == "repetitions"
+    method, weighting = context.method, context.method.kernel.weighting
+    repeats = weighting is not None and weighting.repeats_rows
     has_batches = any(setting.name == "batch_size" for setting in method.settings)
     return [context.with_settings(batch_size=4)] if repeats and has_batches and not context.variant.settings else []
 

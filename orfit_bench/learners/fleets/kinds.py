@@ -365,7 +365,7 @@ class SubspaceFleet(Fleet):
         state = self._begun()
         rows = self._read_rows(X, which, state)
         out = np.zeros((len(rows.X), self.members.shared.settings["n_components"]), self.dtype)
-        here, X_here = type(self)(self.members.on_host, in_host_memory(self.members, state)), to_host(rows.X)
+        here, X_here = type(self)(self.members.on_reference, in_host_memory(self.members, state)), to_host(rows.X)
         for j, i in enumerate(rows.members.tolist()):
             part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
             found = X_here[part] @ here[i].components_.T

@@ -70,7 +70,7 @@ class Members:
         return self._rules[i]
 
     @ComputedOnce
-    def on_host(self) -> Members:
+    def on_reference(self) -> Members:
         """These members on the reference backend; themselves where their arrays lie in host memory."""
         if self.shared.on_host:
             return self

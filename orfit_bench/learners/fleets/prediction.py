@@ -30,7 +30,7 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
     for j, i in enumerate(rows.members.tolist()):
         part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
         arrays = own.member_arrays(i if own is state else j)
-        out[part] = _predict_member(members.on_host, state, i, arrays, X[part], solved)
+        out[part] = _predict_member(members.on_reference, state, i, arrays, X[part], solved)
     return out
 
 

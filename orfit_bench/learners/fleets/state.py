@@ -10,8 +10,7 @@ import numpy as np
 
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.targets import OF_CLASSES, with_classes
-from orfit_bench.spec.arrays import take, to_host
-from orfit_bench.spec.backend import Array
+from orfit_bench.spec.arrays import enlarged, take, to_host
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
@@ -169,18 +168,11 @@ def reserve(members: Members, state: FleetState, rows: HostArray) -> None:
     if room >= want:
         return
     room = max(want, 2 * room) if layout.limit is None else min(max(want, 2 * room), layout.limit)
-    enlarged = {}
+    larger = {}
     for name in names:
         old = getattr(state.arrays, name)
-        enlarged[name] = _enlarged(old, (len(old), room, *old.shape[2:]))
-    state.arrays = state.arrays._replace(**enlarged)
-
-
-def _enlarged(a: Array, shape: tuple[int, ...]) -> Array:
-    """An array of this shape that begins with `a` along each dimension, with zeros behind it."""
-    found = a.__array_namespace__().zeros(shape, dtype=a.dtype)
-    found[tuple(map(slice, a.shape))] = a
-    return found
+        larger[name] = enlarged(old, (len(old), room, *old.shape[2:]))
+    state.arrays = state.arrays._replace(**larger)
 
 
 def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[Label, ...]) -> FleetState:
@@ -192,7 +184,7 @@ def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[La
     for f in fields:
         if along := [axis for axis, dim in enumerate(f.dims, start=1) if dim in OF_CLASSES]:
             a = getattr(state.arrays, f.name)
-            wide[f.name] = _enlarged(a, tuple(n + more * (axis in along) for axis, n in enumerate(a.shape)))
+            wide[f.name] = enlarged(a, tuple(n + more * (axis in along) for axis, n in enumerate(a.shape)))
     order = np.pad(state.order, ((0, 0), (0, more)), constant_values=UNKNOWN)
     sizes = state.sizes._replace(n_outputs=len(classes))
     return replace(state, sizes=sizes, arrays=state.arrays._replace(**wide), classes=classes, order=order)

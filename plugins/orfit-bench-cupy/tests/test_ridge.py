@@ -87,8 +87,13 @@ def test_a_block_that_loses_precision_is_learned_on_the_host(device, monkeypatch
     """The energy of its rows against the prior is beyond eps^(-2/3) in one block."""
     X, y = rows("float64")
     X[80:90] *= 1e8
-    on_host, sizes = ridge.learn_on_host, []
-    monkeypatch.setattr(ridge, "learn_on_host", lambda s, X, *more: (sizes.append(len(X)), on_host(s, X, *more))[1])
+    on_host, sizes = ridge.learn_rows_on_host, []
+
+    def learn(kernel, s, X, *more):
+        sizes.append(len(X))
+        return on_host(kernel, s, X, *more)
+
+    monkeypatch.setattr(ridge, "learn_rows_on_host", learn)
     mine, want = (learned(backend, {"ridge": 1.0}, "float64", X, y) for backend in (device, "numba"))
     same(mine, want, "float64", 1e9)
     assert sizes[0] == 35

@@ -16,6 +16,6 @@ def test_a_block_leaves_what_rows_leave(in_place, method, settings, dtype, wild)
 
 
 def test_tame_rows_never_go_to_the_host(in_place, monkeypatch):
-    monkeypatch.delattr(_block_rls, "run_on_host")
+    monkeypatch.delattr(_block_rls, "learn_rows_on_host")
     X, y = rows("rls", "float64")
     ob.create("rls", backend=in_place).partial_fit(X, y)

@@ -13,11 +13,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from orfit_bench.kernels.guards import NO_LIMITS, Limits
 from orfit_bench_cupy._device_blocks import DeviceBlocks
-from orfit_bench_cupy._transfers import Array, Host, run_on_host
+from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 
 MIN_FEATURES = 400
 """Features from which the device computes; the Numba kernel learns fewer in host memory."""
@@ -76,10 +74,6 @@ def block_size(d: int, ff: float) -> int:
 
 def learn_on_host(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
     """Learn the rows by the Numba kernel in host memory."""
-    predictions = None if out is None else np.empty(out.shape, out.dtype)
     if hasattr(p, "observation_noise"):  # that of these rows only
         p = p._replace(observation_noise=noise)
-    learned = int(run_on_host(s, lambda t, x, y: kernel.learn(t, x, y, p, predictions), X, Y))
-    if out is not None:
-        out[...] = out.__array_namespace__().asarray(predictions)
-    return learned
+    return int(learn_rows_on_host(kernel.learn, s, X, Y, p, out))

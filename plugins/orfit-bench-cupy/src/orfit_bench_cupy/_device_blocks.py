@@ -13,7 +13,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
 from orfit_bench_cupy._block_kernels import BlockKernels
-from orfit_bench_cupy._libraries import solve_lower, squares
+from orfit_bench_cupy._libraries import multiply_by_transpose, solve_lower
 from orfit_bench_cupy._transfers import Array, Host, fetch
 
 
@@ -74,7 +74,7 @@ class DeviceBlocks:
         if out is not None:
             kernels.predict_rows(F, X @ V, right, out)
         kernels.judge_block((L, fits, measured, right), rows, out, verdicts, block, r, self._limits)
-        kernels.apply_block(P, w, squares(V), move, verdicts, block, self._limits.ff**b)
+        kernels.apply_block(P, w, multiply_by_transpose(V), move, verdicts, block, self._limits.ff**b)
 
 
 def factor(K: Array, kernels: BlockKernels) -> tuple[Array, Array]:

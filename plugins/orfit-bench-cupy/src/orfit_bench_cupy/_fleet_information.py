@@ -9,8 +9,8 @@ import numpy as np
 from orfit_bench.kernels.fleets import FleetLearn
 from orfit_bench.kernels.information import weights_of_rows
 from orfit_bench.spec.arrays import to_host
-from orfit_bench_cupy._fleets import Call, has_room, learn_on_host
-from orfit_bench_cupy._transfers import Array, Host
+from orfit_bench_cupy._fleets import Call, has_room
+from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import ridge
 
 
@@ -19,7 +19,7 @@ def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
     d, r = X.shape[1], Y.shape[1]
     room = d * r + d + 1
     if not (out is None and len(p.members) and has_room(room, X)):
-        found: Host = learn_on_host(ridge.fleet_learn, s, X, Y, p, out)
+        found: Host = learn_rows_on_host(ridge.fleet_learn, s, X, Y, p, out)
         return found
     call, keeps_l = Call(X, Y, p, None), has_room(room + d * d, X)
     L, m = call.gather(s.information), call.gather(s.moment)
@@ -40,7 +40,7 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     room = 2 * d * r + 7 * d + r + 1
     model = p.dynamics if len(p.members) else None
     if model is None or not (has_room(room, X) and (model.observation_noise > 0).all()):
-        found: Host = learn_on_host(learn_alone, s, X, Y, p, out)
+        found: Host = learn_rows_on_host(learn_alone, s, X, Y, p, out)
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
     given = [np.zeros((1, 0)) if a is None else a.reshape(len(a), -1) for a in (model.transition, model.process_noise)]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.arrays import to_host
-from orfit_bench_cupy._fleets import LANES, Call, has_room, learn_on_host
-from orfit_bench_cupy._transfers import Array, Host
+from orfit_bench_cupy._fleets import LANES, Call, has_room
+from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import lms, nlms, rls
 
 
@@ -16,7 +16,7 @@ def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
     """The rows of rls and class_rls: a member reads and writes its P once, in shared memory if that has room."""
     room = X.shape[1] * Y.shape[1] + 3 * X.shape[1] + Y.shape[1] + 1
     if not (hasattr(s, "P") and len(p.members) and has_room(room, X)):
-        found: Host = learn_on_host(rls.fleet_learn, s, X, Y, p, out)
+        found: Host = learn_rows_on_host(rls.fleet_learn, s, X, Y, p, out)
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
     P, w = call.gather(s.P), call.gather(s.w)
@@ -35,7 +35,7 @@ def learn_gradients(s: Any, X: Array, Y: Array, p: Any, eps: Host | None, out: A
     """The rows of lms, and of nlms with its eps (m,)."""
     room = X.shape[1] * Y.shape[1] + X.shape[1] + LANES * (Y.shape[1] + 1) + Y.shape[1] + 1
     if not (len(p.members) and has_room(room, X)):
-        found: Host = learn_on_host((lms if eps is None else nlms).fleet_learn, s, X, Y, p, out)
+        found: Host = learn_rows_on_host((lms if eps is None else nlms).fleet_learn, s, X, Y, p, out)
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
     w = call.gather(s.w)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import learn_with_rest
-from orfit_bench.spec.arrays import to_host
-from orfit_bench_cupy._fleets import LANES, Call, has_room, learn_on_host
-from orfit_bench_cupy._transfers import Array, Host
+from orfit_bench.spec.arrays import enlarged, to_host
+from orfit_bench_cupy._fleets import LANES, Call, has_room
+from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import apa, oja
 
 LARGEST_GROWTH = 100.0
@@ -28,7 +28,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
     d, k = s.basis.shape[1:]
     room = 4 * k + d + LANES * (k + 1)
     if not has_room(room, X):
-        found: Host = learn_on_host(oja.fleet_learn, s, X, Y, p, out)
+        found: Host = learn_rows_on_host(oja.fleet_learn, s, X, Y, p, out)
         return found
     keeps_c = has_room(room + d * k, X)
 
@@ -39,16 +39,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
         learned[places] += call.launch("learn_subspaces", (C,), (*more, call.learned), room + keeps_c * d * k, *limits)
         call.scatter(s.basis, C)
 
-    return learn_with_rest(advance, partial(learn_on_host, oja.learn), s, X, Y, p, out)
-
-
-def enlarged(a: Array, room: int) -> Array:
-    """A window (m, n, k) with room for so many rows; itself where it has it."""
-    if a.shape[1] == room:
-        return a
-    found = a.__array_namespace__().zeros((len(a), room, a.shape[2]), dtype=a.dtype)
-    found[:, : a.shape[1]] = a
-    return found
+    return learn_with_rest(advance, partial(learn_rows_on_host, oja.learn), s, X, Y, p, out)
 
 
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
@@ -56,7 +47,7 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
     d, r, order = X.shape[1], Y.shape[1], int(p.projection_order[0]) if len(p.members) else 0
     room = d * r + order * (d + r) + r + order * (2 * order + 2 * r + 1)
     if not (0 < order <= d and has_room(room, X)):
-        found: Host = learn_on_host(apa.fleet_learn, s, X, Y, p, out)
+        found: Host = learn_rows_on_host(apa.fleet_learn, s, X, Y, p, out)
         return found
     info = np.finfo(np.dtype(X.dtype))
     condition = MAX_CONDITION if X.dtype.itemsize == 8 else 0.25 / float(info.eps) ** 0.5
@@ -64,7 +55,7 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
     def advance(places: Host, learned: Host) -> None:
         call = Call(X, Y, p, out, places, learned)
         w, *window = (call.gather(field) for field in (s.w, s.rows, s.targets))
-        rows, targets = (enlarged(a, order) for a in window)
+        rows, targets = (enlarged(a, (len(a), order, a.shape[2])) for a in window)
         counts = call.indices(s.count[call.members, 0])
         more = call.numbers(p.step_size), call.numbers(p.eps[places]), call.learned
         limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, 2.0 ** (info.maxexp // 4)))
@@ -74,4 +65,4 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
             call.scatter(field, part if part is field else part[:, : field.shape[1]])
         s.count[call.members, 0] = to_host(counts)
 
-    return learn_with_rest(advance, partial(learn_on_host, apa.learn), s, X, Y, p, out)
+    return learn_with_rest(advance, partial(learn_rows_on_host, apa.learn), s, X, Y, p, out)

@@ -8,15 +8,14 @@ numbers for each member.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.arrays import to_host
-from orfit_bench_cupy._transfers import Array, Host, assign_fields, fetch
+from orfit_bench.spec.arrays import take, to_host
+from orfit_bench_cupy._transfers import Array, Host
 
 SOURCES = {
     "learn_covariances": "fleet_covariances.cu",
@@ -80,7 +79,7 @@ class Call:
 
     def gather(self, field: Array) -> Array:
         """The members' part of a field (N, ...), for the kernel to change: the field itself where all of them learn."""
-        return field if self.everyone else self.xp.take(field, self.indices(self.members), axis=0)
+        return field if self.everyone else take(field, self.members)
 
     def scatter(self, field: Array, part: Array) -> None:
         """Assign what the members have learned to the field."""
@@ -110,15 +109,3 @@ class Call:
     def learned(self) -> Array:
         """The counts that the kernel writes."""
         return self._learned
-
-
-def learn_on_host(learn: Callable[..., Any], s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Any:
-    """The rows by a function of another backend on a copy of the state in host memory; returns what it returns."""
-    predictions = None if out is None else np.empty(Y.shape, Y.dtype)
-    names = [name for name, a in s._asdict().items() if not isinstance(a, np.ndarray)]
-    t = s._replace(**{name: fetch(getattr(s, name))[0] for name in names})
-    learned = learn(t, to_host(X), to_host(Y), p, predictions)
-    assign_fields(s, t, names)
-    if out is not None:
-        out[...] = out.__array_namespace__().asarray(predictions)
-    return learned

@@ -42,7 +42,7 @@ def solve_factored(C: Array, right: Array) -> Array:
     return C.__array_namespace__().ascontiguousarray(solve(C.T, half, trans="N", lower=False))
 
 
-def squares(V: Array) -> Array:
+def multiply_by_transpose(V: Array) -> Array:
     """The lower triangle of V V' (d, d) for V (d, b), anything above it: b d^2 flops."""
     G = V.__array_namespace__().empty((len(V), len(V)), dtype=V.dtype)
     return _libraries(V).syrk("N", V, out=G, alpha=1.0, beta=0.0, lower=True)

@@ -145,27 +145,36 @@ class ReducedKernel:
         K, y, *values = fetch(M @ M.T, Y, *(getattr(s, name) for name in others))
         if (n_safe := safe_prefix(M, K, y)) < len(M):
             return min(n_safe, len(J) - 1) if want > 1 else 0
+        here |= {name: np.array(value) for name, value in zip(others, values, strict=True)}
         with limit_blas_threads(float(len(M)) ** 3):
             span = subspace_of(M, K)
             C, *parts = np.split(span.C, np.cumsum([len(J), *map(len, state)])[:-1])
-            small = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
-            for name, part in zip(rows, parts[len(columns) :], strict=True):
-                small[name] = np.zeros((len(getattr(s, name)), part.shape[1]), part.dtype)
-                small[name][: len(part)] = part
-            t = s._replace(**small, **{k: np.array(v) for k, v in zip(others, values, strict=True)}, **here)
-            before = {name: a.copy() for name, a in small.items()}
+            t = s._replace(**_in_coordinates(s, columns, rows, parts), **here)
+            before = {name: getattr(t, name).copy() for name in (*columns, *rows)}
             result = int(act(t, np.ascontiguousarray(C), np.ascontiguousarray(y)))
-            if result < want or any(
-                not np.abs(getattr(t, name)).max(initial=0) < safe_magnitude(J.dtype) for name in small
-            ):
+            if result < want or not all(_is_safe(getattr(t, name)) for name in before):
                 return min(result, want - 1)
             for name in columns:
                 apply_change(getattr(s, name).T, span, before[name].T, getattr(t, name).T)
             for name in rows:
                 used = int(t.count[0])
                 apply_change(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
-            assign_fields(s, t, [*others, *here])
+            assign_fields(s, t, [*here])
             return result
+
+
+def _in_coordinates(s: Any, columns: list[str], rows: list[str], parts: list[Host]) -> dict[str, Host]:
+    """The fields that lie along the features in coordinates; those of rows have the room that they have in s."""
+    found = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
+    for name, part in zip(rows, parts[len(columns) :], strict=True):
+        found[name] = np.zeros((len(getattr(s, name)), part.shape[1]), part.dtype)
+        found[name][: len(part)] = part
+    return found
+
+
+def _is_safe(a: Host) -> bool:
+    """Whether the squares of all numbers may be squared."""
+    return bool(np.abs(a).max(initial=0) < safe_magnitude(a.dtype))
 
 
 def apply_change(field: Array, span: Subspace, before: Host, after: Host) -> None:

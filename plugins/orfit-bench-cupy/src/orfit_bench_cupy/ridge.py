@@ -22,7 +22,7 @@ from orfit_bench_cupy._block_ridge import block_size, factor_information, precis
 from orfit_bench_cupy._block_rls import MIN_FEATURES
 from orfit_bench_cupy._fleet_information import learn_information as fleet_learn
 from orfit_bench_cupy._libraries import add_products, solve_factored
-from orfit_bench_cupy._transfers import Array, fetch, run_on_host
+from orfit_bench_cupy._transfers import Array, fetch, learn_rows_on_host, run_on_host
 from orfit_bench_numba import ridge
 
 __all__ = ["fleet_learn", "learn", "solve", "step"]
@@ -34,26 +34,17 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if not len(X):
         return 0
     if (out is not None and d < MIN_FEATURES) or not is_bounded(s, X, Y):
-        return learn_on_host(s, X, Y, p, out)
+        return int(learn_rows_on_host(ridge.learn, s, X, Y, p, out))
     size = len(X) if out is None else block_size(d, ff)
     for done in range(0, len(X), size):
         rows, t = slice(done, done + size), p.t + done
         if out is None or predict_block(s.information, s.moment, X[rows], Y[rows], ff, t, out[rows]):
             add(s, X[rows], Y[rows], *forgetting_weights(ff, t, len(X[rows])))
             continue
-        learned = learn_on_host(s, X[rows], Y[rows], p._replace(t=t), out[rows])
+        learned = int(learn_rows_on_host(ridge.learn, s, X[rows], Y[rows], p._replace(t=t), out[rows]))
         if learned < len(X[rows]):
             return done + learned
     return len(X)
-
-
-def learn_on_host(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Learn the rows by the Numba kernel in host memory."""
-    predictions = None if out is None else np.empty(out.shape, out.dtype)
-    learned = int(run_on_host(s, lambda t, x, y: ridge.learn(t, x, y, p, predictions), X, Y))
-    if out is not None:
-        out[...] = out.__array_namespace__().asarray(predictions)
-    return learned
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
