@@ -14,7 +14,7 @@ START = "import os, sys, time; from pathlib import Path; out = Path('out')\n"
 IN_PLACE = "with out.open('w') as f:\n    for i in range(10): f.write('x'); f.flush(); time.sleep(0.02)\n"
 COUNTS = "n = Path('n'); n.write_text(n.read_text() + 'x' if n.exists() else 'x'); time.sleep(0.2)\n"
 COUNTS += "out.write_text(n.read_text())\n"
-LEAVES = "Path('half.tmp').write_text(''); time.sleep(0.2); out.write_text('x'); Path('half.tmp').unlink()\n"
+LEAVES = "Path('half.tmp').write_text('x'); time.sleep(0.2); os.replace('half.tmp', out)\n"
 GOES_ON_ONCE = "Path('mine').mkdir(); time.sleep(0.2); out.write_text('x')\n"
 ROUNDS = 20  # a kill at a random moment can miss the fault, more often on a busy machine
 
