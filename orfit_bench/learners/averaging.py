@@ -57,11 +57,11 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
         merging.check_alike("average", first.rule, other.rule)
         merging.check_states_alike("average", states[0], state, labels=False)
         if other.backend != first.backend:
-            raise ValueError("average: the learners differ in backend")
+            raise ValueError(f"average: the learners differ in backend: {first.backend.name} and {other.backend.name}")
         if (state is None) != (states[0] is None):
-            raise ValueError("average: the learners differ in features")
+            raise ValueError("average: the learners differ in features: one of them has seen no rows")
         if state and states[0] and state.classes != states[0].classes:
-            raise ValueError("average: the learners differ in classes")
+            raise ValueError(f"average: the learners differ in classes: {states[0].classes} and {state.classes}")
     if not states[0]:
         return
     counts = [1.0] * len(learners) if rows is None or len({*rows}) == 1 else [float(n) for n in rows]

@@ -13,7 +13,7 @@ from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
 from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
 from orfit_bench.sharding.shards import check_sendable, check_target, column_names, list_shards
-from orfit_bench.sharding.tasks import FAN_IN, Plan, average_states, learn_shard, merge_states
+from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
 from orfit_bench.state import merging
 
 
@@ -101,8 +101,9 @@ def learn(
         for done in range(1, times):
             averaged, rows = average_states(plan, rows, *states)
             states = _learn_round(executor, plan, parts, averaged, done)
-        merged = merge_neighbours(states, lambda some: merge_states(plan, *some))
-    return from_bytes(merged, backend=blank.backend.name)
+        learned = (Learned(number, number, state) for number, state in enumerate(states))
+        merged: Learned = merge_neighbours(learned, lambda some: merge_states(plan, *some))
+    return from_bytes(merged.state, backend=blank.backend.name)
 
 
 def _learn_round(

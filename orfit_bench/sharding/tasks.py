@@ -27,6 +27,17 @@ class Plan(NamedTuple):
     """The columns of the first shard, in whose order all are learned; none if it has no names."""
 
 
+class Learned(NamedTuple):
+    """The state for the rows of the shards from number `first` to `last`."""
+
+    first: int
+    last: int
+    state: bytes
+
+    def __str__(self) -> str:
+        return f"shard {self.first}" if self.first == self.last else f"shards {self.first} to {self.last}"
+
+
 def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: int) -> bytes:
     """Learn a shard, or its part of one round from the state after the round before."""
     try:
@@ -52,17 +63,21 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
         raise
 
 
-def merge_states(plan: Plan, *states: bytes) -> bytes:
+def merge_states(plan: Plan, *parts: Learned) -> Learned:
     """The state for the rows of all, which follow one another."""
-    learners: list[Any] = [_restored(plan, state) for state in states]
+    learners: list[Any] = [_restored(plan, part.state) for part in parts]
     named = [bool(state.feature_names) for learner in learners if (state := learner.live_state) and state.n_samples]
     if any(named) and not all(named):
         warn("shards: some have names of columns and others none: their columns are taken in one order", UserWarning)
     first, *others = learners
-    for other in others:
-        first.merge(other)
-    merged: bytes = first.to_bytes()
-    return merged
+    for other, part in zip(others, parts[1:], strict=True):
+        try:
+            first.merge(other)
+        except Exception as error:
+            before = Learned(parts[0].first, part.first - 1, b"")
+            error.add_note(f"when {part} was merged with {before}")
+            raise
+    return Learned(parts[0].first, parts[-1].last, first.to_bytes())
 
 
 def average_states(plan: Plan, before: Sequence[int], *states: bytes) -> tuple[list[bytes], list[int]]:

@@ -25,9 +25,9 @@ def check_alike(act: str, a: StateRule, b: StateRule) -> None:
         one, other = (describe_value(side.settings[differing[0]]) for side in (a, b))
         raise ValueError(f"{act}: settings differ: {differing[0]} is {one} and {other}")
     if a.model != b.model:
-        raise ValueError(f"{act}: the learners differ in model")
+        raise ValueError(f"{act}: the learners differ in model: {a.model.name} and {b.model.name}")
     if a.dtype != b.dtype:
-        raise ValueError(f"{act}: the learners differ in dtype")
+        raise ValueError(f"{act}: the learners differ in dtype: {a.dtype} and {b.dtype}")
     if not equal_values(a.initial_weights, b.initial_weights):
         raise ValueError(f"{act}: the learners started from different initial_weights")
 
@@ -39,9 +39,10 @@ def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None,
     if not (a and b):
         return
     if a.sizes.n_features != b.sizes.n_features:
-        raise ValueError(f"{act}: the learners differ in features")
+        raise ValueError(f"{act}: the learners differ in features: {a.sizes.n_features} and {b.sizes.n_features}")
     if a.sizes.y_is_1d != b.sizes.y_is_1d or (not labels and a.sizes.n_outputs != b.sizes.n_outputs):
-        raise ValueError(f"{act}: the learners differ in outputs")
+        one, other = ("y (n,)" if s.y_is_1d else f"y (n, {s.n_outputs})" for s in (a.sizes, b.sizes))
+        raise ValueError(f"{act}: the learners differ in outputs: {one} and {other}")
     for what in ("feature_names", "target_names"):
         one, other = getattr(a, what), getattr(b, what)
         if one and other and one != other:

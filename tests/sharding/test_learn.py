@@ -157,6 +157,16 @@ def test_an_error_names_its_shard() -> None:
     assert raised.value.__notes__ == ["in shard 2"]
 
 
+def test_an_error_of_a_merge_names_the_shards() -> None:
+    shards = [(np.ones((3, 4 if number == 10 else 2)), np.ones(3)) for number in range(12)]
+    with pytest.raises(ValueError, match="differ in features: 2 and 4") as raised:
+        ob.learn("rls", shards, **HERE)
+    assert raised.value.__notes__ == ["when shard 10 was merged with shards 8 to 9"]
+    with pytest.raises(ValueError, match="differ in features") as raised:
+        ob.learn("rls", [shards[0], shards[10]], **HERE)
+    assert raised.value.__notes__ == ["when shard 1 was merged with shard 0"]
+
+
 @pytest.mark.parametrize("few", [0, 2])
 def test_small_shards_count_by_their_rows_in_each_mean(few: int) -> None:
     shards = [(X, y), *[(X[:few], y[:few])] * 9]
