@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import orfit_bench
-from orfit_bench.errors import UnavailableError
+from orfit_bench.errors import DivergedError, UnavailableError
 
 MAX_MESSAGE = 200
 """Characters of an error message in a result."""
@@ -17,6 +17,8 @@ _NUMPY = Path(np.__file__).parent
 _OTHERS = (_NUMPY.parent / name for name in ("scipy", "numba", "xarray"))
 LIBRARIES = tuple(map(str, (Path(orfit_bench.__file__).parent, _NUMPY, *_OTHERS)))
 """Folders whose code is not the author's."""
+HINT = "; a kernel refuses a row by returning fewer rows than it was given: len(X) says that all were learned"
+"""What the author of a kernel may have overlooked where rows that nobody else refuses are refused."""
 STANDARD = sysconfig.get_paths()["stdlib"]
 
 
@@ -25,7 +27,8 @@ def describe(error: BaseException) -> str:
     message = " ".join(str(error).split())
     if len(message) > MAX_MESSAGE and not isinstance(error, UnavailableError):  # which ends with the author's line
         message = f"{message[:MAX_MESSAGE]} ..."  # for example a compiler's; repeating the check shows all of it
-    return f"{type(error).__name__}: {message}".removesuffix(": ") + place(error)
+    hint = HINT if isinstance(error, DivergedError) else ""
+    return f"{type(error).__name__}: {message}".removesuffix(": ") + place(error) + hint
 
 
 def place(error: BaseException) -> str:

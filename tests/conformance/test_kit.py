@@ -253,6 +253,15 @@ def test_a_kernel_that_checks_rows_and_returns_the_place_of_a_bad_one_gets_a_hin
     assert hint in found.results[0].reason
 
 
+def test_a_kernel_that_counts_a_row_too_few_gets_a_hint():
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        return max(plain(s, X, Y, p, out) - 1, 0)
+
+    with installed(kernel=KernelModule(learn=learn)):
+        found = conform(NAME, backends=[NAME], only=["any_chunking"], dtypes=["float64"])
+    assert "a kernel refuses a row by returning fewer rows than it was given" in found.results[0].reason
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [

@@ -175,7 +175,9 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     _ensure_large_member_refuses(context)
     fleet, chunk = stack(alone), context.rows(n=4)
     huge = np.array(chunk.X)
-    huge[2] = np.finfo(context.dtype).max
+    # one entry near the largest float; were all so, sums of products with weights would overflow in some orders only
+    huge[2] = np.finfo(context.dtype).max / (8 * huge.shape[1])
+    huge[2, 0] = np.finfo(context.dtype).max / 2
     refused = [i for i, one in enumerate(alone) if refuses(context, one, chunk.with_rows(huge) if i == 1 else chunk)]
     X = np.stack([huge if i == 1 else chunk.X for i in range(MEMBERS)])
     named = members_that_refuse(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
