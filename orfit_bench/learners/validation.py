@@ -85,6 +85,17 @@ def targets(
     """
     usable = type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous
     Y: Array = value if usable else convert(value, "y", dtype, xp)
+    columns = target_columns(Y, of, rows, outputs, vector)
+    if missing:
+        xp = namespace_of(Y, xp)
+        check_finite(xp.where(xp.isnan(Y), 0.0, Y), "y")
+    else:
+        check_finite(Y, "y")
+    return columns
+
+
+def target_columns(Y: Array, of: str, rows: int, outputs: int | None, vector: bool) -> tuple[Array, bool]:
+    """Y as (n, c) and whether it was (n,), as `targets` returns them, for numbers that are checked already."""
     is_vector = Y.ndim == 1
     if Y.ndim not in (1, 2):
         raise ValueError(f"y: got shape {Y.shape}, want (n,) or (n, outputs)")
@@ -95,11 +106,6 @@ def targets(
         raise ValueError(f"y: got {Y.shape[0]} rows, want {rows}, one for each row of {of}")
     if not is_vector and Y.shape[1] == 0:
         raise ValueError(f"y: got shape {Y.shape}, want at least one output")
-    if missing:
-        xp = namespace_of(Y, xp)
-        check_finite(xp.where(xp.isnan(Y), 0.0, Y), "y")
-    else:
-        check_finite(Y, "y")
     return Y[:, None] if is_vector else Y, is_vector
 
 
@@ -166,5 +172,4 @@ def is_surely_finite(value: Array) -> bool:
         return True
     if not hasattr(value, "__array_namespace__"):
         return False
-    xp = value.__array_namespace__()
-    return math.isfinite(float(xp.max(value) - xp.min(value)))  # NaN and infinities show in either
+    return math.isfinite(float(value.__array_namespace__().sum(value)))

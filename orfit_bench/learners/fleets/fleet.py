@@ -362,9 +362,7 @@ class Fleet:
         """Learn rows in this state, which becomes that of the fleet; DivergedError for the members that diverged."""
         rule = self.members.shared
         validate_rows(self.members, state, rows, Y)
-        more = np.zeros(len(self), np.int64)
-        more[rows.members] = rows.counts
-        reserve(self.members, state, more)
+        reserve(self.members, state, rows)
         X, Y_there, out = rule.place(rows.X), rule.place(Y), rule.empty(Y.shape) if predict else None
         self._weights = {}
         try:

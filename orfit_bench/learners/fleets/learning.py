@@ -23,7 +23,7 @@ def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array
     if validate is None or not len(rows.X):
         return
     if not members.varying:
-        validate(members.shared.settings, int(state.n_steps[rows.members].min()), rows.X, Y, False, True)
+        validate(members.shared.settings, int(state.n_steps[rows.places].min()), rows.X, Y, False, True)
         return
     for j, i in enumerate(rows.members.tolist()):
         part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
@@ -42,7 +42,7 @@ def check_counts(learned: object, rows: FleetRows) -> None:
 
 def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> None:
     """Note how many rows each member has learned, and which members a transition or process noise has moved."""
-    who = slice(None) if len(rows.members) == members.size else rows.members
+    who = rows.places
     state.n_steps[who] += learned
     state.n_samples[who] += learned
     if not hasattr(state.arrays, "moved"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -94,10 +94,10 @@ class Members:
             self._dynamics[sizes] = stack_parameters([rule.constant_parameters(sizes) for rule in rules])
         return self._dynamics[sizes]
 
-    def values(self, name: str, members: HostArray, starts: HostArray, t: HostArray) -> HostArray:
+    def values(self, name: str, members: HostArray, starts: HostArray, t: Callable[[], HostArray]) -> HostArray:
         """A setting as kernels get it: a value for each of `members` (m,), or of a schedule one for each row.
 
-        The rows of members[j] are starts[j] to starts[j + 1], the first of which is its step t[j].
+        The rows of members[j] are starts[j] to starts[j + 1], the first of which is its step t()[j].
         """
         setting = next(s for s in self.shared.method.settings if s.name == name)
         own = self.varying.get(name, ())
@@ -110,7 +110,7 @@ class Members:
         counts, dtype = np.diff(starts), self.shared.dtype
         if all(type(schedule) is Constant for schedule in given):
             return np.repeat(np.array([schedule.value for schedule in given], dtype), counts if own else starts[-1])
-        times = np.arange(starts[-1]) + np.repeat(t - starts[:-1], counts)
+        times = np.arange(starts[-1]) + np.repeat(t() - starts[:-1], counts)
         if not own:
             return given[0](times).astype(dtype)
         parts = zip(given, starts[:-1].tolist(), starts[1:].tolist(), strict=True)

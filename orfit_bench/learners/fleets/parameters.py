@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.filtering.dynamics import FilterParameters
-from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.state.state import LearnerState
@@ -19,18 +21,21 @@ class FleetParameters:
     """The parameters of the rows of a call: see `orfit_bench.spec.kernel.FleetParams`."""
 
     def __init__(self, members: Members, state: FleetState, rows: FleetRows) -> None:
-        self.members, self.starts = rows.members, rows.starts
-        self.t = state.n_steps[rows.members] + 1
-        self.size = members.size
+        self.members, self.starts, self.size = rows.members, rows.starts, members.size
         self._members, self._state, self._rows = members, state, rows
         self._gradients = members.shared.layout(state.sizes).sizes["gradients"]
 
     def __getattr__(self, setting: str) -> Any:
         if setting.startswith("_") or setting not in self._members.shared.settings:
             raise AttributeError(setting)
-        value = self._members.values(setting, self.members, self.starts, self.t)
+        value = self._members.values(setting, self.members, self.starts, lambda: self.t)
         setattr(self, setting, value)
         return value
+
+    @ComputedOnce
+    def t(self) -> HostArray:
+        """The number of the next step of each of `members` (m,)."""
+        return np.asarray(self._state.n_steps[self._rows.places] + 1)
 
     @ComputedOnce
     def dynamics(self) -> FilterParameters:

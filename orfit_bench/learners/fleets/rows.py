@@ -42,7 +42,14 @@ class FleetRows(NamedTuple):
     @property
     def counts(self) -> HostArray:
         """The number of rows of each of these members (m,)."""
-        return np.asarray(self.starts[1:] - self.starts[:-1])
+        if len(self.shape) == 2:
+            return np.broadcast_to(np.int64(self.shape[1]), self.members.shape)
+        return np.diff(self.starts)
+
+    @property
+    def places(self) -> slice | HostArray:
+        """These members as an index of the arrays of all: a slice, which copies nothing, for X (N, n, d)."""
+        return slice(None) if len(self.shape) == 2 else self.members
 
     def sort(self, a: Array) -> Array:
         """Values of rows (n, ...) in the order of the call, sorted as X is."""
@@ -130,8 +137,7 @@ def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, ve
     if given.shape[:k] != rows.shape or given.ndim > k + 1:
         raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or {(*rows.shape, 'outputs')}")
     given = given.reshape(len(rows.X), *given.shape[k:])
-    n, xp = len(rows.X), rule.namespace
-    Y, is_vector = validation.targets(given, "X", n, rule.dtype, outputs, vector, gaps, xp)
+    Y, is_vector = validation.target_columns(given, "X", len(rows.X), outputs, vector)
     return rows.sort(Y), is_vector
 
 

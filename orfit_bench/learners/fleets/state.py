@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.fleets.members import HostArray, Members
+from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.targets import OF_CLASSES, with_classes
 from orfit_bench.spec.arrays import enlarged, take, to_host
 from orfit_bench.state.layout import StateLayout
@@ -156,14 +157,14 @@ def _place(entry: tuple[int, Label]) -> int:
     return entry[0]
 
 
-def reserve(members: Members, state: FleetState, rows: HostArray) -> None:
-    """Make room for `rows` (N,) more entries of each member in growing fields, at most up to the limit."""
+def reserve(members: Members, state: FleetState, rows: FleetRows) -> None:
+    """Make room for an entry for each of these rows in growing fields, at most up to the limit."""
     layout = members.shared.layout(state.sizes)
     if not layout.grows:
         return
     names = [f.name for f in layout.fields if layout.grows in f.dims]
     room = getattr(state.arrays, names[0]).shape[1]
-    want = int((state.arrays.count[:, 0] + rows).max(initial=0))
+    want = int((state.arrays.count[rows.places, 0] + rows.counts).max(initial=0))
     want = want if layout.limit is None else min(want, layout.limit)
     if room >= want:
         return

@@ -8,7 +8,6 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import FleetLearn
 from orfit_bench.kernels.information import weights_of_rows
-from orfit_bench.spec.arrays import to_host
 from orfit_bench_cupy._fleets import Call, has_room
 from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import ridge
@@ -26,7 +25,6 @@ def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
     more = (
         call.numbers(np.minimum(p.forgetting_factor, 1)),
         call.numbers(weights_of_rows(p.forgetting_factor, p.t, p.starts)),
-        call.learned,
     )
     learned = call.launch("learn_information", (L, m), more, room + keeps_l * d * d, np.int32(keeps_l))
     call.scatter(s.information, L)
@@ -50,14 +48,13 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     fields = *(call.gather(a) for a in (s.covariance, s.mean, s.scale)), work
     effect = call.xp.asarray(np.ascontiguousarray(model.is_dynamic, np.int32))
     noise = call.numbers(np.broadcast_to(model.observation_noise, len(p.members)))
-    degraded = call.xp.zeros(len(p.members), dtype="int64")
     motion = *(call.numbers(a if a.size else np.zeros((1, 1))) for a in given), effect
-    more = *motion, noise, call.indices(p.t - 1), call.learned, degraded
+    more = *motion, noise, call.indices(p.t - 1), call.degraded
     sizes = [n for a in given for n in (a.shape[1], len(a) > 1)] + [len(model.is_dynamic) > 1, keeps_p]
     numbers = (call.dtype.type(a) for a in (info.eps, float(info.eps) ** (1 / 3), info.max))
     rest = *(np.int32(n) for n in sizes), *numbers
     learned = call.launch("learn_filters", fields, more, room + keeps_p * matrices * d * d, *rest)
     for field, part in zip((s.covariance, s.mean, s.scale), fields, strict=False):
         call.scatter(field, part)
-    s.precision_lost[p.members[to_host(degraded) > 0]] = 1
+    s.precision_lost[call.members_that_lost_digits()] = 1
     return learned

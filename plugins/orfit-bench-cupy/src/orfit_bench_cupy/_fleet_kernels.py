@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.arrays import to_host
 from orfit_bench_cupy._fleets import LANES, Call, has_room
 from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import lms, nlms, rls
@@ -20,14 +19,13 @@ def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
     P, w = call.gather(s.P), call.gather(s.w)
-    degraded = call.xp.zeros(len(p.members), dtype="int64")
     keeps_p = has_room(room + call.d**2, X)
-    more = call.numbers(p.forgetting_factor), call.learned, degraded
+    more = call.numbers(p.forgetting_factor), call.degraded
     numbers = (np.int32(keeps_p), *(call.dtype.type(a) for a in (info.eps, float(info.eps) ** (1 / 3), info.max)))
     learned = call.launch("learn_covariances", (P, w), more, room + keeps_p * call.d**2, *numbers)
     call.scatter(s.P, P)
     call.scatter(s.w, w)
-    s.precision_lost[p.members[to_host(degraded) > 0]] = 1
+    s.precision_lost[call.members_that_lost_digits()] = 1
     return learned
 
 
@@ -40,7 +38,7 @@ def learn_gradients(s: Any, X: Array, Y: Array, p: Any, eps: Host | None, out: A
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
     w = call.gather(s.w)
     eps_or_zeros = np.zeros(len(p.members)) if eps is None else eps
-    more = call.numbers(p.step_size), call.numbers(eps_or_zeros), call.learned
+    more = call.numbers(p.step_size), call.numbers(eps_or_zeros)
     numbers = np.int32(eps is not None), call.dtype.type(info.tiny / info.eps), call.dtype.type(info.max)
     learned = call.launch("learn_gradients", (w,), more, room, *numbers)
     call.scatter(s.w, w)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import learn_with_rest
-from orfit_bench.spec.arrays import enlarged, to_host
+from orfit_bench.spec.arrays import enlarged
 from orfit_bench_cupy._fleets import LANES, Call, has_room
 from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import apa, oja
@@ -36,7 +36,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
         call = Call(X, Y, p, None, places, learned)
         C, more = call.gather(s.basis), (call.numbers(p.step_size), call.indices((p.t - 1 + learned)[places]))
         limits = np.int32(k), np.int32(keeps_c), np.int32(RENEWAL_PERIOD), call.dtype.type(LARGEST_GROWTH)
-        learned[places] += call.launch("learn_subspaces", (C,), (*more, call.learned), room + keeps_c * d * k, *limits)
+        learned[places] += call.launch("learn_subspaces", (C,), more, room + keeps_c * d * k, *limits)
         call.scatter(s.basis, C)
 
     return learn_with_rest(advance, partial(learn_rows_on_host, oja.learn), s, X, Y, p, out)
@@ -57,12 +57,13 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
         w, *window = (call.gather(field) for field in (s.w, s.rows, s.targets))
         rows, targets = (enlarged(a, (len(a), order, a.shape[2])) for a in window)
         counts = call.indices(s.count[call.members, 0])
-        more = call.numbers(p.step_size), call.numbers(p.eps[places]), call.learned
+        more = call.numbers(p.step_size), call.numbers(p.eps[places])
         limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, 2.0 ** (info.maxexp // 4)))
         fields = w, rows, targets, counts
-        learned[places] += call.launch("learn_windows", fields, more, room, np.int32(order), *limits)
+        went_on = call.launch("learn_windows", fields, more, room, np.int32(order), *limits)
+        learned[places] += went_on
         for field, part in ((s.w, w), (s.rows, rows), (s.targets, targets)):
             call.scatter(field, part if part is field else part[:, : field.shape[1]])
-        s.count[call.members, 0] = to_host(counts)
+        s.count[call.members, 0] = np.minimum(s.count[call.members, 0] + went_on, order)
 
     return learn_with_rest(advance, partial(learn_rows_on_host, apa.learn), s, X, Y, p, out)

@@ -26,6 +26,8 @@ SOURCES = {
     "learn_windows": "fleet_windows.cu",
 }
 """The kernels, and the files that they are in."""
+MANY = 16_384
+"""Members from which on numbers that are alike are filled in on the device: a launch then takes less than a copy."""
 LANES = 32
 """Partial sums of a product in `fleets.cu`."""
 SHARED_MEMORY = 48 * 1024
@@ -71,11 +73,20 @@ class Call:
         self.members, self.places = p.members[places], places
         self.everyone = len(self.members) == p.size
         self.d, self.r = X.shape[1], Y.shape[1]
-        bounds = np.stack([p.starts[:-1] + learned, p.starts[1:]], axis=1)[places]
-        self._rows = X, Y, self.xp.asarray(np.ascontiguousarray(bounds))
-        self._learned = self.xp.zeros(len(self.members), dtype="int64")
+        self._counts = (np.diff(p.starts) - learned)[places]
+        self._rows = X, Y, self._bounds(p.starts, learned, places)
+        self._learned = self.xp.empty(len(self.members), dtype="int64")
+        self._degraded = self.xp.empty(0, dtype="int64")
+        self._happened = self.xp.zeros(2, dtype="int32")
         self._out = X if out is None else out
         self._predicts = np.int32(out is not None)
+
+    def _bounds(self, starts: Host, learned: Host | int, places: Host | slice) -> Array:
+        """The first row of each member, and the one after its last (m, 2)."""
+        m = len(self._counts)
+        if m >= MANY and self._counts.sum() == starts[-1] and are_alike(self._counts):  # nothing is learned yet
+            return self.xp.arange(1, 2 * m + 1) // 2 * int(self._counts[0])
+        return self.xp.asarray(np.ascontiguousarray(np.stack([starts[:-1] + learned, starts[1:]], axis=1)[places]))
 
     def gather(self, field: Array) -> Array:
         """The members' part of a field (N, ...), for the kernel to change: the field itself where all of them learn."""
@@ -88,24 +99,45 @@ class Call:
 
     def numbers(self, values: Host) -> Array:
         """Host numbers on the device, in the dtype of the rows."""
-        return self.xp.asarray(np.ascontiguousarray(values, self.dtype))
+        return self._placed(values, self.dtype)
 
     def indices(self, values: Host) -> Array:
         """Host integers on the device."""
-        return self.xp.asarray(np.ascontiguousarray(values, np.int64))
+        return self._placed(values, np.dtype(np.int64))
+
+    def _placed(self, values: Host, dtype: np.dtype[Any]) -> Array:
+        if values.ndim == 1 and len(values) >= MANY and are_alike(values):
+            return self.xp.full(len(values), values[0], dtype=dtype)
+        return self.xp.asarray(np.ascontiguousarray(values, dtype))
 
     def launch(self, name: str, fields: tuple[Array, ...], more: tuple[Array, ...], room: int, *rest: Any) -> Host:
         """Launch a kernel with `room` numbers of shared memory; returns how many rows each member learned.
 
-        fields are its first arguments, `more` follow the rows, and `rest` the sizes.
+        fields are its first arguments, `more` follow the rows, and `rest` the sizes. The host waits once, unless a
+        member stopped.
         """
         function, memory = _function(self.xp, name, self.dtype), room * self.dtype.itemsize
         threads = min(MAX_THREADS, -(-max(self.d, LANES) // LANES) * LANES)
-        given = (*fields, *self._rows, *more, self._out, self._predicts, np.int32(self.d), np.int32(self.r), *rest)
+        noted = self._learned, self._happened, self._out, self._predicts
+        given = (*fields, *self._rows, *more, *noted, np.int32(self.d), np.int32(self.r), *rest)
         function((len(self.members),), (threads,), given, shared_mem=memory)
-        return to_host(self._learned)
+        stopped, self._lost_digits = to_host(self._happened).tolist()
+        learned: Host = to_host(self._learned) if stopped else self._counts
+        return learned
 
     @property
-    def learned(self) -> Array:
-        """The counts that the kernel writes."""
-        return self._learned
+    def degraded(self) -> Array:
+        """Where a kernel notes for each member whether it lost digits (m,)."""
+        if not len(self._degraded):
+            self._degraded = self.xp.empty(len(self.members), dtype="int64")
+        return self._degraded
+
+    def members_that_lost_digits(self) -> Host:
+        """After the launch."""
+        lost: Host = self.members[to_host(self._degraded) > 0] if self._lost_digits else self.members[:0]
+        return lost
+
+
+def are_alike(values: Host) -> bool:
+    """Whether all of some numbers are equal."""
+    return bool((values == values[0]).all())

@@ -2,8 +2,8 @@
 // s = ff + x'P x,  w <- w + P x e / s,  P <- (P - P x x'P / s) / ff.
 // P (m, d, d), w (m, d, r), factors (m,). The shared memory holds d r + 3 d + r + 1 numbers, and P if keeps_p.
 ENTRY learn_covariances(REAL* P, REAL* w, const REAL* X, const REAL* Y, const long long* bounds, const REAL* factors,
-                        long long* learned, long long* degraded, REAL* out, int predicts, int d, int r, int keeps_p,
-                        REAL eps, REAL third, REAL largest) {
+                        long long* degraded, long long* learned, int* happened, REAL* out, int predicts, int d,
+                        int r, int keeps_p, REAL eps, REAL third, REAL largest) {
     SHARED(memory);
     const long long j = BLOCK;
     REAL *W = memory, *x = W + d * r, *u = x + d, *v = u + d, *z = v + d, *flag = z + r;
@@ -58,7 +58,8 @@ ENTRY learn_covariances(REAL* P, REAL* w, const REAL* X, const REAL* Y, const lo
     if (keeps_p) EACH(k, d * d) own[k] = Q[k];
     EACH(k, d * r) w[j * d * r + k] = W[k];
     FIRST_THREAD {
-        learned[j] = row - bounds[2 * j];
+        note_rows(bounds, j, row, learned, happened);
         degraded[j] = lost;
+        if (lost) happened[LOST_DIGITS] = 1;
     }
 }

@@ -20,9 +20,9 @@ DEVICE inline REAL entry_of(const REAL* matrix, int size, int d, int i, int k) {
 // The shared memory holds 2 d r + 7 d + r + 1 numbers, and P, with motion by matrices three of its size, if keeps_p.
 ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X, const REAL* Y,
                     const long long* bounds, const REAL* A, const REAL* Q, const int* takes_effect, const REAL* noise,
-                    const long long* done, long long* learned, long long* degraded, REAL* out, int predicts, int d,
-                    int r, int a_size, int a_every, int q_size, int q_every, int effect_every, int keeps_p, REAL eps,
-                    REAL third, REAL largest) {
+                    const long long* done, long long* degraded, long long* learned, int* happened, REAL* out,
+                    int predicts, int d, int r, int a_size, int a_every, int q_size, int q_every, int effect_every,
+                    int keeps_p, REAL eps, REAL third, REAL largest) {
     SHARED(memory);
     const long long j = BLOCK;
     REAL *W = memory, *M = W + d * r, *x = M + d * r, *u = x + d, *v = u + d, *g = v + d, *h = g + d;
@@ -124,7 +124,8 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X,
     if (keeps_p) EACH(k, d * d) own[k] = S[k];
     EACH(k, d * r) mean[j * d * r + k] = W[k];
     FIRST_THREAD {
-        learned[j] = row - bounds[2 * j];
+        note_rows(bounds, j, row, learned, happened);
         degraded[j] = lost;
+        if (lost) happened[LOST_DIGITS] = 1;
     }
 }

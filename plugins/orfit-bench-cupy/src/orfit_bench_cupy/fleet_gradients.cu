@@ -1,8 +1,8 @@
 // LMS (survey, eq. 2), w <- w + step e x; normalized: divided by eps + x'x. w (m, d, r), steps (n,), eps (m,).
 // The shared memory holds d r + d + LANES (r + 1) + r + 1 numbers.
 ENTRY learn_gradients(REAL* w, const REAL* X, const REAL* Y, const long long* bounds, const REAL* steps,
-                      const REAL* eps, long long* learned, REAL* out, int predicts, int d, int r, int normalized,
-                      REAL smallest, REAL largest) {
+                      const REAL* eps, long long* learned, int* happened, REAL* out, int predicts, int d, int r,
+                      int normalized, REAL smallest, REAL largest) {
     SHARED(memory);
     const long long j = BLOCK;
     REAL *W = memory, *x = W + d * r, *partial = x + d, *z = partial + LANES * (r + 1), *flag = z + r;
@@ -44,5 +44,5 @@ ENTRY learn_gradients(REAL* w, const REAL* X, const REAL* Y, const long long* bo
         BARRIER;
     }
     EACH(k, d * r) w[j * d * r + k] = W[k];
-    FIRST_THREAD learned[j] = row - bounds[2 * j];
+    FIRST_THREAD note_rows(bounds, j, row, learned, happened);
 }

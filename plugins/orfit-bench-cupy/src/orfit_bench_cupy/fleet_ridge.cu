@@ -2,7 +2,8 @@
 // L <- kept L + weight x x', its lower triangle,  m <- kept m + weight x y'.
 // L (m, d, d), moment (m, d, r), kept (m,), weights (n,). The shared memory holds d r + d + 1 numbers, and L if keeps_l.
 ENTRY learn_information(REAL* L, REAL* moment, const REAL* X, const REAL* Y, const long long* bounds, const REAL* kept,
-                        const REAL* weights, long long* learned, REAL* out, int predicts, int d, int r, int keeps_l) {
+                        const REAL* weights, long long* learned, int* happened, REAL* out, int predicts, int d, int r,
+                        int keeps_l) {
     SHARED(memory);
     const long long j = BLOCK;
     REAL *M = memory, *x = M + d * r, *flag = x + d, *own = L + j * d * d, *S = keeps_l ? flag + 1 : own;
@@ -31,5 +32,5 @@ ENTRY learn_information(REAL* L, REAL* moment, const REAL* X, const REAL* Y, con
     }
     if (keeps_l) EACH(k, d * d) own[k] = S[k];
     EACH(k, d * r) moment[j * d * r + k] = M[k];
-    FIRST_THREAD learned[j] = row - bounds[2 * j];
+    FIRST_THREAD note_rows(bounds, j, row, learned, happened);
 }

@@ -4,8 +4,8 @@
 // lose digits and before one in `period`, so that the host removes the accumulated rounding.
 // The shared memory holds 4 k + d + LANES (k + 1) numbers, and C if keeps_c.
 ENTRY learn_subspaces(REAL* C, const REAL* X, const REAL* Y, const long long* bounds, const REAL* steps,
-                      const long long* done, long long* learned, REAL* out, int predicts, int d, int r, int k,
-                      int keeps_c, int period, REAL largest_growth) {
+                      const long long* done, long long* learned, int* happened, REAL* out, int predicts, int d,
+                      int r, int k, int keeps_c, int period, REAL largest_growth) {
     SHARED(memory);
     const long long j = BLOCK;
     REAL *c = memory, *keep = c + k, *add = keep + k, *scale = add + k, *y = scale + k, *partial = y + d;
@@ -53,5 +53,5 @@ ENTRY learn_subspaces(REAL* C, const REAL* X, const REAL* Y, const long long* bo
         BARRIER;
     }
     if (keeps_c) EACH(i, d * k) own[i] = B[i];
-    FIRST_THREAD learned[j] = row - bounds[2 * j];
+    FIRST_THREAD note_rows(bounds, j, row, learned, happened);
 }

@@ -2,13 +2,12 @@
 // included, and their targets b (k, r). T'T is the inverse, with T as orfit_bench_numba/_sliding_apa.py computes it.
 // Stops before a row with which the products of rows lose digits, or some combination of the rows may count as zero:
 // the host learns it by another way.
-// w (m, d, r), rows (m, order, d), targets (m, order, r), counts (m,), the oldest row of a window first; steps (n,),
+// w (m, d, r), rows (m, order, d), targets (m, order, r), counts (m,) of rows in the windows, the oldest row of a window first; steps (n,),
 // eps (m,). In shared memory the new row takes the place of the oldest, `next`: the solution does not depend on the
 // order of the rows. It holds order (d + r) + d r + r + order (2 order + 2 r + 1) numbers.
-ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, long long* counts, const REAL* X, const REAL* Y,
-                    const long long* bounds, const REAL* steps, const REAL* eps, long long* learned, REAL* out,
-                    int predicts, int d, int r, int order, REAL max_inverse, REAL max_ratio,
-                    REAL max_size) {
+ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts, const REAL* X, const REAL* Y,
+                    const long long* bounds, const REAL* steps, const REAL* eps, long long* learned, int* happened,
+                    REAL* out, int predicts, int d, int r, int order, REAL max_inverse, REAL max_ratio, REAL max_size) {
     SHARED(memory);
     const long long j = BLOCK;
     REAL *W = memory, *A = W + d * r, *b = A + order * d, *f = b + order * r, *G = f + r, *T = G + order * order;
@@ -104,9 +103,5 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, long long* counts, const
     const int oldest = n < order ? 0 : next;
     EACH(i, n * d) rows[j * order * d + i] = A[(oldest + i / d) % order * d + i % d];
     EACH(i, n * r) targets[j * order * r + i] = b[(oldest + i / r) % order * r + i % r];
-    BARRIER;
-    FIRST_THREAD {
-        counts[j] = n;
-        learned[j] = row - bounds[2 * j];
-    }
+    FIRST_THREAD note_rows(bounds, j, row, learned, happened);
 }

@@ -2,6 +2,8 @@
 //
 // Member j of the call has the rows bounds[2 j] to bounds[2 j + 1] of X (n, d) and Y (n, r), and learns them in order.
 // It stops before a row whose step would not be finite or has too few digits left; learned[j] counts the rows before it.
+// happened[STOPPED] and happened[LOST_DIGITS] become 1 if that happened to some member, so that the host reads the
+// numbers of all members only then.
 // Every sum has one order, whatever the number of threads, and every thread of a block computes the same verdicts from
 // shared numbers, so that all threads take the same branches.
 //
@@ -20,8 +22,17 @@
 #define DEVICE __device__
 #endif
 
+#define STOPPED 0
+#define LOST_DIGITS 1
+
 // Partial sums of a product of vectors: partial l adds up the entries l, l + LANES, ...
 #define LANES 32
+
+// What the first thread of member j notes in the end: it has learned its rows up to this one.
+DEVICE inline void note_rows(const long long* bounds, long long j, long long row, long long* learned, int* happened) {
+    learned[j] = row - bounds[2 * j];
+    if (row < bounds[2 * j + 1]) happened[STOPPED] = 1;
+}
 
 DEVICE inline REAL larger(REAL a, REAL b) { return a > b ? a : b; }
 

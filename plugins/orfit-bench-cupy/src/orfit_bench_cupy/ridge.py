@@ -25,7 +25,9 @@ from orfit_bench_cupy._libraries import add_products, solve_factored
 from orfit_bench_cupy._transfers import Array, fetch, learn_rows_on_host, run_on_host
 from orfit_bench_numba import ridge
 
-__all__ = ["fleet_learn", "learn", "solve", "step"]
+__all__ = ["CHECKS_ROWS", "fleet_learn", "learn", "solve", "step"]
+CHECKS_ROWS = True
+"""Rows that are not finite are not bounded either, so that Numba's kernel gets them, which refuses them."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -81,16 +83,17 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
     m[...] = kept * m + X.T @ Y
 
 
-def sum_of_squares(a: Array) -> Array:
-    """Of all entries of a (n, d), in one pass, without an array of its size."""
-    lengths = a.__array_namespace__().linalg.norm(a, axis=1)
-    return (lengths * lengths).sum()
+def sum_of_squares(X: Array) -> Array:
+    """Of all entries of X (n, d); the lengths of the rows take one pass, a product X . X two, with an array like X."""
+    xp = X.__array_namespace__()
+    lengths = xp.linalg.norm(X, axis=1)
+    return xp.vdot(lengths, lengths)
 
 
 def is_bounded(s: Any, X: Array, Y: Array) -> bool:
     """Whether no sum comes near overflow, in whatever order the rows are added; the host waits once."""
     xp = X.__array_namespace__()
-    parts = xp.diagonal(s.information).max(), xp.abs(s.moment).max(), sum_of_squares(X), sum_of_squares(Y)
+    parts = xp.diagonal(s.information).max(), xp.abs(s.moment).max(), sum_of_squares(X), xp.vdot(Y, Y)
     diagonal, moment, energy, targets = (float(a) for a in fetch(*parts))
     largest = max(diagonal + energy, moment + (energy * targets) ** 0.5)
     return largest < np.finfo(X.dtype).max / 4 and energy + targets < np.inf

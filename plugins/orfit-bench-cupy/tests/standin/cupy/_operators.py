@@ -16,6 +16,7 @@ ARITHMETIC = {
     "sub": np.subtract,
     "mul": np.multiply,
     "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
     "pow": np.power,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
