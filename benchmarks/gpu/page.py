@@ -43,6 +43,9 @@ def record(parts: Sequence[Part], found: All, small: bool) -> Iterator[str]:
     for dtype in DTYPES:
         yield from kit(dtype, found[f"check-{dtype}"])
     yield "\n"
+    several = len({device(one) for of in found.values() for one in of.values() if one.where}) > 1
+    if several:
+        yield from devices(found)
     if found["tables"].keys() - {"limits"}:
         yield from main_table(found["tables"])
         yield "\nThe smallest d of these from which on CuPy is faster:\n\n"
@@ -71,6 +74,25 @@ def machine(results: dict[str, Any]) -> str:
     name, versions = device.pop("device", "an unknown device"), device | results.get("versions", {})
     text = ", ".join(f"{key} {value}" for key, value in versions.items())
     return f"{name}; host {results.get('cpu', 'unknown')}, {results.get('cores', '?')} cores; {text}."
+
+
+def device(one: Found) -> str:
+    """The name of the device that a unit ran on."""
+    return str(one.where.get("device", {}).get("device", "an unknown device"))
+
+
+def devices(found: All) -> Iterator[str]:
+    """Which device each part ran on, where they were several: figures of different ones are not to be compared."""
+    for part, of in found.items():
+        by: dict[str, list[str]] = {}
+        for name, one in of.items():
+            if one.where:
+                by.setdefault(device(one), []).append(name)
+        if len(by) == 1:
+            yield f"- {part}: on {next(iter(by))}\n"
+        elif by:
+            yield "".join(f"- {part}, on {where}: {'; '.join(names)}\n" for where, names in by.items())
+    yield "\n"
 
 
 def limits(found: dict[str, Found]) -> Iterator[str]:

@@ -68,6 +68,20 @@ def test_the_page_of_what_was_measured_so_far(measured, tmp_path):
     assert all(len({line.count("|") for line in table}) == 1 for table in lines)
 
 
+def test_the_page_names_the_device_of_each_figure_where_they_are_several(measured, tmp_path):
+    target, journal = tmp_path / "copy.md", Journal(measured / "tables.jsonl")
+    page.write(measured, plan.plan(chosen()), small=False, target=target)
+    assert "on A device" not in target.read_text()
+    journal.write(where={"device": {"device": "Another device"}})
+    journal.write(
+        unit="rls, d = 500, float64", arguments={"case": "rls", "d": 500, "dtype": "float64"}, date="2026-05-05"
+    )
+    page.write(measured, plan.plan(chosen()), small=False, target=target)
+    text = target.read_text()
+    assert "- check-float64: on A device\n" in text
+    assert "- tables, on Another device: rls, d = 500, float64\n" in text
+
+
 def test_the_page_of_nothing_and_of_a_trial(measured, tmp_path):
     page.write(tmp_path / "none", plan.plan(chosen()), small=False, target=tmp_path / "none.md")
     assert "Nothing was measured yet." in (tmp_path / "none.md").read_text()
