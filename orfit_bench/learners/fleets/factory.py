@@ -13,11 +13,13 @@ from orfit_bench.learners.arguments import dtype_name
 from orfit_bench.learners.automatic import AUTO, COMPILED, choose_backend
 from orfit_bench.learners.factory import RANDOM_STATE, create
 from orfit_bench.learners.fleets import serialization
+from orfit_bench.learners.fleets.classifier import ClassifierFleet
 from orfit_bench.learners.fleets.fleet import Fleet
-from orfit_bench.learners.fleets.kinds import ClassifierFleet, RegressorFleet, SubspaceFleet
 from orfit_bench.learners.fleets.members import SEED, Members
+from orfit_bench.learners.fleets.regressor import RegressorFleet
 from orfit_bench.learners.fleets.stacking import stacked
 from orfit_bench.learners.fleets.state import FleetState
+from orfit_bench.learners.fleets.subspace import SubspaceFleet
 from orfit_bench.learners.learner import Learner
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition

@@ -1,0 +1,137 @@
+"""Fleets of learners of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from orfit_bench.learners.encoding import encode_labels
+from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
+from orfit_bench.learners.fleets.supervised import SupervisedFleet
+from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import Sizes
+from orfit_bench.tables.columns import read_labels
+from orfit_bench.tables.row_labels import check_rows_agree
+
+
+class ClassifierFleet(SupervisedFleet):
+    """A fleet of learners of labels. All share the labels of `classes_`; each predicts those that it has seen.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> fleet = ob.fleet("class_rls", 2, backend="numpy")
+    >>> fleet.partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"], which=[0, 1]).classes_
+    array(['cat', 'dog'], dtype='<U3')
+    """
+
+    @property
+    def classes_(self) -> np.ndarray[Any, Any]:
+        """The labels that some member has seen, in order of first appearance in the fleet."""
+        return np.array(list(self.live_state.classes) if self.live_state else [])
+
+    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
+        state = self._usable()
+        rows = self._read_rows(X, which, state, learns=True)
+        check_rows_agree(X, y, "y", len(rows.shape))
+        given = to_host(read_labels(y))
+        if given.shape != rows.shape:
+            raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
+        known = state.classes if state else ()
+        columns, classes, _ = encode_labels(given.reshape(-1), "X", len(rows.X), known)
+        Y = np.zeros((len(columns), len(classes)), self.dtype)
+        Y[np.arange(len(columns)), columns] = 1
+        ready = self._ready(Sizes(rows.X.shape[1], 0, y_is_1d=False))
+        wide = with_new_classes(ready, self.members.shared.layout(ready.sizes).fields, classes)
+        found = self._learn(wide, rows, rows.sort(Y), predict)
+        return rows.as_called(found) if predict else None
+
+    def _note_classes(self, state: FleetState, rows: FleetRows, Y: Array, learned: Array) -> None:
+        if not Y.size:
+            return
+        label = Y.argmax(axis=1)
+        of = np.repeat(np.arange(len(rows.members)), rows.counts)
+        place = np.arange(len(label)) - rows.starts[of]
+        new = (place < learned[of]) & (state.order[rows.members[of], label] == UNKNOWN)
+        for row in np.flatnonzero(new):
+            order = state.order[rows.members[of[row]]]
+            if order[label[row]] == UNKNOWN:
+                order[label[row]] = order.max() + 1
+
+    def decision_function(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Compute the scores of the classes; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that scores each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n, classes), or (n, classes) with which
+            Scores, with columns as in `classes_`; zero for classes that a member has not seen.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If no chunk was learned yet, or the rows do not fit.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("class_rls", 2, backend="numpy")
+        >>> fleet = fleet.partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"], which=[0, 1])
+        >>> fleet.decision_function([[1.0, 1.0], [1.0, 1.0]], which=[0, 1])
+        array([[0.5, 0. ],
+               [0. , 0.5]])
+        """
+        state = self._begun()
+        rows = self._read_rows(X, which, state)
+        return rows.as_called(self._predict(state, rows))
+
+    def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Predict labels; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that predicts each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n), or (n,) with which
+            For each row, of the classes that its member has seen, the class of the highest score. Of classes with equal
+            scores it is the one that this member saw first.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If no chunk was learned yet, the rows do not fit, or one of the members has seen no class yet.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("class_rls", 2, backend="numpy")
+        >>> fleet = fleet.partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"], which=[0, 1])
+        >>> fleet.predict([[1.0, 1.0], [1.0, 1.0]], which=[0, 1])
+        array(['cat', 'dog'], dtype='<U3')
+        """
+        state = self._begun()
+        rows = self._read_rows(X, which, state)
+        scores, order = self._predict(state, rows), state.order[np.repeat(rows.members, rows.counts)]
+        if (order == UNKNOWN).all(axis=1).any():
+            blank = int(np.repeat(rows.members, rows.counts)[(order == UNKNOWN).all(axis=1)][0])
+            raise ValueError(f"{self.method.name}: member {blank} has seen no class yet")
+        seen = np.where(order == UNKNOWN, -np.inf, scores)
+        best = seen == seen.max(axis=1, keepdims=True)
+        places = np.where(best & (order != UNKNOWN), order, order.shape[1])
+        first = places.argmin(axis=1)  # of equal scores the class that was seen first
+        return rows.as_called(self.classes_[first])

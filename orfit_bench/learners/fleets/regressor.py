@@ -1,0 +1,77 @@
+"""Fleets of learners of numbers, and of filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
+from orfit_bench.learners.fleets.supervised import SupervisedFleet
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import Sizes
+
+
+class RegressorFleet(SupervisedFleet):
+    """A fleet of learners of numbers, or of filters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> fleet = ob.fleet("rls", 2, backend="numpy", ridge=1e-6)
+    >>> X, y = np.array([[[1.0], [2.0]], [[1.0], [2.0]]]), np.array([[1.0, 2.0], [3.0, 6.0]])
+    >>> fleet.partial_fit(X, y).predict([[1.0], [1.0]], which=[1, 0]).round(3)
+    array([3., 1.])
+    """
+
+    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
+        state, rule = self._usable(), self.members.shared
+        sizes = state.sizes if state else None
+        rows = self._read_rows(X, which, state, learns=True)
+        outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
+        known = state.target_names if state else ()
+        values, names = read_target_columns(X, y, which, known, rule.allows_gaps, None if vector else outputs)
+        Y, vector = read_targets(values, rows, rule, outputs, vector)
+        rows = rows._replace(target_names=known or names)
+        found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
+        return self._shaped(rows, found) if predict else None
+
+    def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Predict targets; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that predicts each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Predictions, in the shape that y had.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If no chunk was learned yet, or the rows do not fit.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 2, backend="numpy", step_size=0.5)
+        >>> fleet = fleet.partial_fit([[1.0], [1.0]], [4.0, 8.0], which=[0, 1])
+        >>> fleet.predict([[[1.0]], [[1.0]]])
+        array([[2.],
+               [4.]])
+        >>> fleet.predict([[1.0], [1.0], [3.0]], which=[1, 0, 0])
+        array([4., 2., 6.])
+        """
+        state = self._begun()
+        rows = self._read_rows(X, which, state)
+        return self._shaped(rows, self._predict(state, rows))
+
+    def _shaped(self, rows: FleetRows, predictions: Array) -> Array:
+        found = rows.as_called(predictions)
+        return found[..., 0] if self._begun().sizes.y_is_1d else found

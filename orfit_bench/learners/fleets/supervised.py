@@ -1,0 +1,92 @@
+"""What fleets with targets have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from orfit_bench.learners.fleets.fleet import Fleet
+from orfit_bench.spec.backend import Array
+
+
+class SupervisedFleet(Fleet):
+    """What fleets with targets have in common: the verbs."""
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None) -> Self:
+        """Learn rows, those of each member in order.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows of each member. The first call fixes d and the names of columns, which all members share.
+        y : array_like, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Targets, or labels (N, n) or (n,). The first call fixes c.
+        which : array_like of int, shape (n,), optional
+            The member of each row; a member may have any number of rows, in any order among the others'.
+
+        Returns
+        -------
+        Fleet
+            The fleet itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the rows do not fit; no member has changed.
+        DivergedError
+            If a step of some members would not be finite. Those keep the state before it, all others have learned
+            their rows; the error's `members` are their numbers.
+
+        Warns
+        -----
+        AccuracyWarning
+            Once per member, if half of the digits of its state are lost, for methods that measure it.
+        UserWarning
+            Once, if X has named columns and the first rows had none, or the reverse.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 3, backend="numpy", step_size=0.5)
+        >>> fleet.partial_fit([[1.0], [1.0], [1.0]], [4.0, 8.0, 4.0], which=[0, 2, 0]).n_samples_seen_
+        array([2, 0, 1])
+        """
+        self._learn_rows(X, y, which, predict=False)
+        return self
+
+    def prequential(self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Learn rows as `partial_fit` does, and predict each of them just before its step.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows of each member.
+        y : array_like, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Targets, or labels (N, n) or (n,).
+        which : array_like of int, shape (n,), optional
+            The member of each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Predictions, in the shape of y. For labels scores, (N, n, classes) or (n, classes), with columns as in
+            `classes_` after the call.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As in `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("lms", 2, backend="numpy", step_size=0.5)
+        >>> fleet.prequential([[[1.0], [1.0]], [[1.0], [1.0]]], [[4.0, 4.0], [8.0, 8.0]])
+        array([[0., 2.],
+               [0., 4.]])
+        """
+        return self._learn_rows(X, y, which, predict=True)
+
+    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
+        raise NotImplementedError
