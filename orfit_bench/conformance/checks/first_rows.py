@@ -33,7 +33,6 @@ def learns_first_rows(context: CheckContext) -> None:
             _learn_first_rows(context)
         if missing:
             raise Violation(missing[0]) from error
-        error.add_note("`learn` returned fewer rows than it was given: return len(X) if all rows were learned")
         raise
 
 
