@@ -37,29 +37,36 @@ def make_fleet_learn(learn: Learn) -> FleetLearn:
 
 
 def learn_with_rest(
-    advance: Callable[[Array, Array], None], learn: Learn, s: Any, X: Array, Y: Array, p: Any, out: Array | None
+    advance: Callable[[Array, Array], None], learn_row_each: Callable[[Array, Array], Array], p: Any
 ) -> Array:
-    """Learn the rows of members by `advance`; a row that it leaves, by `learn` of the member alone.
+    """Learn the rows of members by `advance`; those that it leaves, by a step that all these members take at once.
 
     advance(places, learned) goes on from row learned[j] of members[j], for each j of `places`, as far as it can.
+    learn_row_each(j, row) learns a row of each of these members, and returns which applied it.
     """
     learned, counts = np.zeros(len(p.members), np.int64), np.diff(p.starts)
     places = np.flatnonzero(counts)
     while len(places):
         advance(places, learned)
         left = places[learned[places] < counts[places]]
-        went_on = [_learn_row(learn, s, X, Y, p, out, int(j), int(learned[j])) for j in left]
-        places = left[np.array(went_on, bool)]
+        places = left[learn_row_each(left, p.starts[left] + learned[left])] if len(left) else left
         learned[places] += 1
         places = places[learned[places] < counts[places]]
     return learned
 
 
-def _learn_row(learn: Learn, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: int, k: int) -> bool:
-    """Learn row k of members[j] by the kernel of one learner."""
-    row, i = slice(int(p.starts[j]) + k, int(p.starts[j]) + k + 1), int(p.members[j])
-    one = type(s)(*(a[i, ...] for a in s))
-    return bool(learn(one, X[row], Y[row], p.of(j).at(k), None if out is None else out[row]) == 1)
+def learn_row_each(
+    step: StepOnTargets, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: Array, row: Array
+) -> Array:
+    """Members j learn a row each by a step that they take at once; returns which applied it."""
+    i = p.members[j]
+    everyone = len(i) == p.size
+    part = s if everyone else type(s)(*(a[i] for a in s))
+    applied = step(part, X[row], Y[row], p, j, row, out)
+    if not everyone:
+        for field, a in zip(s, part, strict=True):
+            field[i] = a
+    return applied
 
 
 def rounds(starts: Array) -> Iterator[tuple[Array, Array]]:
@@ -72,6 +79,11 @@ def rounds(starts: Array) -> Iterator[tuple[Array, Array]]:
 
 def make_batched_learn(step: Step) -> FleetLearn:
     """`fleet_learn` of a linear model from a step that all members take at once; a member that is refused stops."""
+    return make_batched_rounds(on_targets(step))
+
+
+def on_targets(step: Step) -> StepOnTargets:
+    """The step of a linear model on targets, which also predicts."""
 
     def step_on_targets(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
         f = (x[:, None] @ s.w)[:, 0]
@@ -79,7 +91,7 @@ def make_batched_learn(step: Step) -> FleetLearn:
             out[row] = f
         return step(s, x, y - f, p, j, row)
 
-    return make_batched_rounds(step_on_targets)
+    return step_on_targets
 
 
 def make_batched_rounds(step: StepOnTargets) -> FleetLearn:
@@ -92,13 +104,7 @@ def make_batched_rounds(step: StepOnTargets) -> FleetLearn:
                 j, row = j[running[j]], row[running[j]]
             if not len(j):  # only members that were refused have more rows
                 break
-            i = p.members[j]
-            everyone = len(i) == p.size
-            part = s if everyone else type(s)(*(a[i] for a in s))
-            applied = step(part, X[row], Y[row], p, j, row, out)
-            if not everyone:
-                for field, a in zip(s, part, strict=True):
-                    field[i] = a
+            applied = learn_row_each(step, s, X, Y, p, out, j, row)
             learned[j] += applied
             running[j] = applied
         return learned

@@ -300,3 +300,34 @@ def test_the_number_of_members_and_of_their_settings_is_named():
     with pytest.raises(TypeError, match="ridge=") as raised:
         ob.fleet("rls", 3, ridge=[1.0, 2.0])
     assert raised.value.__notes__ == ["values for each member of this fleet have length 3, but not ridge"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_members_whose_windows_are_dependent_take_one_step_together(monkeypatch, dtype):
+    """Rows that the compiled kernel leaves: repeated ones, as of a sensor that is stuck, for all members but one."""
+    from orfit_bench_numba import _apa_fleets
+
+    sizes, step = [], _apa_fleets.step_members
+    monkeypatch.setattr(_apa_fleets, "step_members", lambda s, x, *rest: sizes.append(len(x)) or step(s, x, *rest))
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((40, 1, 5)), 6, axis=1)
+    X[7] = rng.standard_normal((6, 5))
+    y = X.sum(axis=2)
+    settings = {"backend": "numba", "dtype": dtype, "projection_order": 3, "step_size": 0.5}
+    fleet = ob.fleet("apa", 40, **settings).partial_fit(X, y)
+    assert sizes == [39] * 5  # from the second row on
+    for i in (0, 7, 39):
+        alone = ob.create("apa", **settings).partial_fit(X[i], y[i])
+        np.testing.assert_allclose(fleet[i].array("w"), alone.array("w"), atol=20 * np.finfo(dtype).eps)
+
+
+def test_subspaces_of_all_members_are_orthonormalized_together(monkeypatch):
+    from orfit_bench_numba import _oja_fleets
+
+    sizes, step = [], _oja_fleets.step_members
+    monkeypatch.setattr(_oja_fleets, "step_members", lambda s, x, *rest: sizes.append(len(x)) or step(s, x, *rest))
+    X = np.random.default_rng(0).standard_normal((30, 1005, 4))
+    fleet = ob.fleet("oja", 30, backend="numba", n_components=2).partial_fit(X)
+    assert sizes == [30]
+    alone = ob.create("oja", backend="numba", n_components=2).partial_fit(X[3])
+    np.testing.assert_allclose(fleet[3].array("basis"), alone.array("basis"), atol=1e-12)

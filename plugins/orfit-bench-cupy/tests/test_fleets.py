@@ -192,6 +192,20 @@ def test_a_member_goes_on_after_a_row_that_the_host_learned(in_place, monkeypatc
     np.testing.assert_allclose(ours.state()["basis"].values, theirs.state()["basis"].values, atol=1e-10)
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_what_many_members_leave_to_the_host_takes_one_transfer_there(in_place, outputs):
+    X = np.repeat(np.random.default_rng(0).standard_normal((2, 60, 1, 4)), 3, axis=2)  # windows of equal rows
+    y, more = X[..., :outputs] * 2, {"projection_order": 2, "step_size": 0.5}
+    ours, theirs = (ob.fleet("apa", 60, backend=b, **more).partial_fit(X[0], y[0]) for b in (in_place, "numpy"))
+    before = cupy.COUNTS.copy()
+    found = ours.prequential(X[1], y[1])
+    assert (cupy.COUNTS - before).waits <= 20  # each of three rows: the kernel, and those that it leaves
+    np.testing.assert_allclose(found, theirs.prequential(X[1], y[1]), atol=1e-12)
+    for name in ("w", "rows", "targets"):
+        a, b = (fleet.state()[name].values for fleet in (ours, theirs))
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_kit_accepts_them(in_place, method):

@@ -1,4 +1,4 @@
-"""Fleets of oja and apa on the device. A row that a kernel leaves is learned on the host, then the member goes on."""
+"""Fleets of oja and apa on the device. Rows that a kernel leaves are learned on the host, then the members go on."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import learn_with_rest
-from orfit_bench.spec.arrays import enlarged
+from orfit_bench.kernels.fleets import StepOnTargets, learn_with_rest, on_targets
+from orfit_bench.spec.arrays import enlarged, take
 from orfit_bench_cupy._fleets import LANES, Call, has_room
-from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
+from orfit_bench_cupy._transfers import Array, Host, fetch, learn_rows_on_host
 from orfit_bench_numba import apa, oja
+from orfit_bench_numpy.apa import step_members as step_windows
+from orfit_bench_numpy.oja import step_members as step_subspaces
 
 LARGEST_GROWTH = 100.0
 """Of |C x|^2, by a row that the kernel of oja learns: its square root is lost of the digits."""
@@ -39,7 +41,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
         learned[places] += call.launch("learn_subspaces", (C,), more, room + keeps_c * d * k, *limits)
         call.scatter(s.basis, C)
 
-    return learn_with_rest(advance, partial(learn_rows_on_host, oja.learn), s, X, Y, p, out)
+    return learn_with_rest(advance, partial(learn_row_each_on_host, step_subspaces, s, X, Y, p, out), p)
 
 
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
@@ -66,4 +68,24 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
             call.scatter(field, part if part is field else part[:, : field.shape[1]])
         s.count[call.members, 0] = np.minimum(s.count[call.members, 0] + went_on, order)
 
-    return learn_with_rest(advance, partial(learn_rows_on_host, apa.learn), s, X, Y, p, out)
+    return learn_with_rest(advance, partial(learn_row_each_on_host, on_targets(step_windows), s, X, Y, p, out), p)
+
+
+def learn_row_each_on_host(
+    step: StepOnTargets, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: Host, row: Host
+) -> Host:
+    """Members j learn a row each by a step of the reference, on copies of their fields in host memory."""
+    members, here = p.members[j], [name for name in s._fields if isinstance(getattr(s, name), np.ndarray)]
+    there = [name for name in s._fields if name not in here]
+    x, y, *fields = fetch(take(X, row), take(Y, row), *(take(getattr(s, name), members) for name in there))
+    part = s._replace(**dict(zip(there, fields, strict=True)), **{name: getattr(s, name)[members] for name in here})
+    predictions = None if out is None else np.empty(out.shape, out.dtype)
+    applied: Host = step(part, x, y, p, j, row, predictions)
+    xp = X.__array_namespace__()
+    for name in here:
+        getattr(s, name)[members] = getattr(part, name)
+    for name in there:
+        getattr(s, name)[xp.asarray(members)] = xp.asarray(getattr(part, name))
+    if out is not None and predictions is not None:
+        out[xp.asarray(row)] = xp.asarray(predictions[row])
+    return applied

@@ -1,6 +1,6 @@
 """Fleets of apa: each member has its own window of rows, from which `_sliding_apa` learns.
 
-A row that it refuses, since rows of the window nearly depend on each other, is left to the kernel of one learner.
+Rows that it refuses, since rows of the window nearly depend on each other, take one step of the reference together.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import learn_with_rest, make_fleet_learn
+from orfit_bench.kernels.fleets import learn_row_each, learn_with_rest, make_fleet_learn, on_targets
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._sequential_rls import max_abs
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, slide
+from orfit_bench_numpy.apa import step_members
 
 
 @compiled("M M M I R R I I I r r I W i f f i i")
@@ -96,6 +97,6 @@ def make_apa_fleet_learn(learn: Any) -> Any:
             on_threads(act, len(places), 4.0 * X.size * order)
             s.w[...], s.count[:, 0] = W.transpose(0, 2, 1), count
 
-        return learn_with_rest(advance, learn, s, X, Y, p, out)
+        return learn_with_rest(advance, partial(learn_row_each, on_targets(step_members), s, X, Y, p, out), p)
 
     return fleet_learn

@@ -1,21 +1,23 @@
 """Fleets of oja: each member keeps its own C (d, k) orthonormal row by row, as in `_orthonormal_row`.
 
-A row that would lose digits there, and one in RENEWAL_PERIOD, is left to the kernel of one learner, which removes the
+Rows that would lose digits there, and one in RENEWAL_PERIOD, take one step of the reference together, which removes the
 accumulated rounding.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import learn_with_rest
+from orfit_bench.kernels.fleets import learn_row_each, learn_with_rest
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._orthonormal_row import rotate
 from orfit_bench_numba._subspace import RENEWAL_PERIOD
+from orfit_bench_numpy.oja import step_members
 
 
 @compiled("M R I I I I r I i i i")
@@ -43,16 +45,12 @@ def learn_members(
             learned[j] += 1
 
 
-def make_oja_fleet_learn(learn: Any) -> Any:
-    """`fleet_learn` of oja."""
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    """The rows of all members."""
+    step, work = p.step_size.astype(X.dtype), 4.0 * X.size * s.basis.shape[2]
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
-        step, work = p.step_size.astype(X.dtype), 4.0 * X.size * s.basis.shape[2]
+    def advance(places: Indices, learned: Indices) -> None:
+        given = s.basis, X, p.members, p.starts, places, p.t, step, learned, RENEWAL_PERIOD
+        on_threads(lambda begin, end: learn_members(*given, begin, end), len(places), work)
 
-        def advance(places: Indices, learned: Indices) -> None:
-            given = s.basis, X, p.members, p.starts, places, p.t, step, learned, RENEWAL_PERIOD
-            on_threads(lambda begin, end: learn_members(*given, begin, end), len(places), work)
-
-        return learn_with_rest(advance, learn, s, X, Y, p, out)
-
-    return fleet_learn
+    return learn_with_rest(advance, partial(learn_row_each, step_members, s, X, Y, p, out), p)

@@ -12,7 +12,7 @@ from typing import Any
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, begin_block, delay, finish, multiply_basis
-from orfit_bench_numba._oja_fleets import make_oja_fleet_learn
+from orfit_bench_numba._oja_fleets import fleet_learn
 from orfit_bench_numba._orthonormal_row import bind_oja
 from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
@@ -46,6 +46,3 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
 # only the square root of the growth is lost: there is no inverse
 learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e4), bind_oja)
 bind_sample = make_bind_sample(bind_oja)
-
-
-fleet_learn = make_oja_fleet_learn(learn)
