@@ -64,14 +64,17 @@ def merge(
     """
     how = rule.method.combine.merge
     assert how is not None  # by check_mergeable
+    begun = start_of(rule, a.sizes)
+    other_begun = begun if other_rule is rule else start_of(other_rule, b.sizes)
     if how.kind == "exact":
-        _check_same_start(rule, other_rule, a.sizes)
+        _check_same_start(begun, other_begun, (rule.random_state, other_rule.random_state))
     if not b.n_steps:
         return a
     if not a.n_steps:
         return placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
     try:
-        one, other = (side(r, state, start) for r, state in ((rule, a), (other_rule, b)))
+        sides = (rule, a, begun), (other_rule, b, other_begun)
+        one, other = (side(r, state, start(wide(first)) if start else first) for r, state, first in sides)
         with np.errstate(all="ignore"):  # numbers that are not finite are refused by `placed`
             returned = how.rule(one, other, rule.settings)
         if not isinstance(returned, Mapping):
@@ -132,12 +135,10 @@ def placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
     return replace(like, arrays=layout.start(fields), pending=rule.no_rows(like.sizes), has_warned=lost)
 
 
-def side(rule: StateRule, state: LearnerState, start: Callable[[Fields], Fields] | None = None) -> Side:
-    """What the merge rule of a method gets of a learner; with `start`, which turns its first fields into others."""
-    fields = rule.layout(state.sizes).arrays(state.arrays)
-    eps = float(np.finfo(rule.dtype).eps)
-    first = wide(start_of(rule, state.sizes))
-    return Side(wide(fields), start(first) if start else first, state.n_steps, state.n_samples, eps)
+def side(rule: StateRule, state: LearnerState, first: Fields | None = None) -> Side:
+    """What the merge rule of a method gets of a learner, `first` being its fields before the first row if known."""
+    fields, first = rule.layout(state.sizes).arrays(state.arrays), first or start_of(rule, state.sizes)
+    return Side(wide(fields), wide(first), state.n_steps, state.n_samples, float(np.finfo(rule.dtype).eps))
 
 
 def start_of(rule: StateRule, sizes: Sizes) -> Fields:
@@ -145,12 +146,11 @@ def start_of(rule: StateRule, sizes: Sizes) -> Fields:
     return rule.layout(sizes).arrays(rule.init(sizes).arrays)
 
 
-def _check_same_start(a: StateRule, b: StateRule, sizes: Sizes) -> None:
+def _check_same_start(one: Fields, other: Fields, seeds: tuple[int, int]) -> None:
     """Raise ValueError if the states start differently: an exact merge subtracts the prior or the initial weights."""
-    one, other = start_of(a, sizes), start_of(b, sizes)
     if differing := [name for name in one if not np.array_equal(one[name], other[name])]:
-        seeds = f"random_state is {a.random_state} and {b.random_state}"
-        raise ValueError(f"merge: the learners started from different {differing[0]}: {seeds}")
+        text = f"random_state is {seeds[0]} and {seeds[1]}"
+        raise ValueError(f"merge: the learners started from different {differing[0]}: {text}")
 
 
 # ---------------------------------------------------------------------- means

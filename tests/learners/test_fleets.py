@@ -302,6 +302,41 @@ def test_the_number_of_members_and_of_their_settings_is_named():
     assert raised.value.__notes__ == ["values for each member of this fleet have length 3, but not ridge"]
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_no_rows_have_no_predictions(method, backend):
+    fleet = ob.fleet(method, 3, backend=backend, **METHODS[method]).partial_fit(*rows(method, 3, 8))
+    predict = fleet.transform if method == "oja" else fleet.predict
+    assert predict(np.zeros((3, 0, 4))).shape == (3, 0, 2)[: 3 if method == "oja" else 2]
+    assert predict(np.zeros((0, 4)), which=[]).shape == (0, 2)[: 2 if method == "oja" else 1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_coordinates_are_those_of_each_member(backend, dtype):
+    rng = np.random.default_rng(0)
+    fleet = ob.fleet("oja", 5, backend=backend, dtype=dtype, n_components=3).partial_fit(rng.standard_normal((5, 9, 6)))
+    X, which = rng.standard_normal((5, 2, 6)), np.array([4, 0, 0, 2])
+    stacked, some = fleet.transform(X), fleet.transform(X[:4, 0], which=which)
+    tolerance = 1e-5 if dtype == "float32" else 1e-13
+    for i in range(5):
+        np.testing.assert_allclose(stacked[i], fleet[i].transform(X[i]), atol=tolerance)
+    for row, i in enumerate(which):
+        np.testing.assert_allclose(some[row], fleet[i].transform(X[row, :1])[0], atol=tolerance)
+
+
+def test_directions_that_were_not_seen_have_no_coordinates():
+    from orfit_bench.learners.fleets.subspace import orthonormal_columns
+
+    C = np.random.default_rng(0).standard_normal((3, 5, 3))
+    C[1, :, 0] = C[2] = 0  # the second member has two directions, the last one none
+    Q = orthonormal_columns(C)
+    assert not Q[1, :, 2].any()
+    assert not Q[2].any()
+    np.testing.assert_allclose(Q[1, :, :2].T @ Q[1, :, :2], np.eye(2), atol=1e-14)
+    np.testing.assert_allclose(Q[1, :, :2] @ (Q[1, :, :2].T @ C[1, :, 1:]), C[1, :, 1:], atol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_members_whose_windows_are_dependent_take_one_step_together(monkeypatch, dtype):
     """Rows that the compiled kernel leaves: repeated ones, as of a sensor that is stuck, for all members but one."""

@@ -23,7 +23,7 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
         if spec.weights in spec.names and not (spec.prediction_weights or spec.predict or method.traits.gaps):
             X, w = members.shared.place(rows.X), getattr(state.arrays, spec.weights)
             if len(rows.shape) == 2:
-                return to_host((X.reshape(*rows.shape, -1) @ w).reshape(out.shape))
+                return to_host((X.reshape(*rows.shape, X.shape[1]) @ w).reshape(out.shape))
             of = np.repeat(rows.members, rows.counts)
             return to_host((X[:, None] @ take(w, of))[:, 0])
     X, own = to_host(rows.X), state if members.shared.on_host else in_host_memory(members, state.select(rows.members))

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners.fleets.fleet import Fleet
-from orfit_bench.learners.fleets.state import in_host_memory
-from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
 
@@ -94,10 +93,16 @@ class SubspaceFleet(Fleet):
         """
         state = self._begun()
         rows = self._read_rows(X, which, state)
-        out = np.zeros((len(rows.X), self.members.shared.settings["n_components"]), self.dtype)
-        here, X_here = type(self)(self.members.on_reference, in_host_memory(self.members, state)), to_host(rows.X)
-        for j, i in enumerate(rows.members.tolist()):
-            part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-            found = X_here[part] @ here[i].components_.T
-            out[part, : found.shape[1]] = found
-        return rows.as_called(out)
+        X, Q = to_host(rows.X), orthonormal_columns(to_host(take(state.arrays.basis, rows.members)))
+        if len(rows.shape) == 2:
+            return X.reshape(*rows.shape, X.shape[1]) @ Q
+        return rows.as_called((X[:, None] @ np.repeat(Q, rows.counts, axis=0))[:, 0])
+
+
+def orthonormal_columns(C: Array) -> Array:
+    """The transposes (m, d, k) of the members' `components_`, for C (m, d, k); zero where they have fewer rows."""
+    used = (C != 0).any(axis=1)
+    first = np.argsort(~used, axis=1, kind="stable")  # columns of zeros are directions that were not seen: to the end
+    Q, R = np.linalg.qr(np.take_along_axis(C, first[:, None], axis=2))
+    signs = np.where(np.signbit(np.diagonal(R, axis1=1, axis2=2)), -1, 1).astype(C.dtype)
+    return np.where(np.take_along_axis(used, first, axis=1)[:, None], Q * signs[:, None], 0)
