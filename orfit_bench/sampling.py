@@ -47,12 +47,19 @@ def once(data: Data | Pair) -> Data:
     Data
         The same object if `data` is one, else the arrays as `Data`.
 
+    Raises
+    ------
+    ValueError
+        If X and y have different numbers of rows.
+
     Examples
     --------
     >>> once(([[1.0], [2.0]], [0.0, 1.0])).X.shape
     (2, 1)
     """
-    return data if isinstance(data, Data) else Data(np.asarray(data[0]), np.asarray(data[1]))
+    found = data if isinstance(data, Data) else Data(np.asarray(data[0]), np.asarray(data[1]))
+    found.check()
+    return found
 
 
 def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.spec.stream import Data, Rows
+from orfit_bench.tables.row_labels import check_rows_agree
 
 ROWS = 10_000
 """Rows of a file that are predicted at once."""
@@ -40,8 +41,19 @@ def compression_loss(learner: Any, X: Array, y: Any) -> Array:
 
 def observed(y: Any) -> Any:
     """Return an index of the rows whose y is not NaN (missing)."""
-    missing = np.isnan(y) if np.asarray(y).dtype.kind == "f" else np.zeros(0, bool)
+    targets = np.asarray(y)
+    missing = np.isnan(targets) if targets.dtype.kind == "f" else np.zeros(0, bool)
     return ~missing.reshape(len(missing), -1).any(axis=1) if missing.any() else slice(None)
+
+
+def check_targets(X: Any, y: Any, name: str, first: int = 0) -> None:
+    """ValueError where targets to compare with are infinite, or have the labels of the rows in another order."""
+    check_rows_agree(X, y, name)
+    targets = np.asarray(y)
+    if targets.dtype.kind == "f" and (wrong := np.argwhere(np.isinf(targets))).size:
+        place = tuple(wrong[0].tolist())
+        text = ", ".join(map(str, (first + place[0], *place[1:])))
+        raise ValueError(f"{name}[{text}] is {targets[place]}: want finite numbers, or NaN where nothing was observed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +68,25 @@ class ErrorMeasure:
     prequential: bool = False
     """Whether a prequential prediction can be compared with y."""
 
-    def mean(self, learner: Any, rows: Rows) -> float:
-        """Return the mean over the rows with observed y."""
+    def mean(self, learner: Any, rows: Rows, name: str = "y") -> float:
+        """Return the mean over the rows with observed y, which errors call `name`."""
         if not isinstance(rows[0], np.ndarray):
-            return self._mean_in_chunks(learner, rows)
+            return self._mean_in_chunks(learner, rows, name)
+        check_targets(*rows, name)
         return float(self.rows(learner, *rows)[observed(rows[1])].mean())
 
-    def _mean_in_chunks(self, learner: Any, rows: Rows) -> float:
+    def _mean_in_chunks(self, learner: Any, rows: Rows, name: str) -> float:
         """Return the mean over rows that are read from a file."""
         total, n = 0.0, 0
-        for X, y in Data(*rows).chunks(ROWS):
+        for i, (X, y) in enumerate(Data(*rows).chunks(ROWS)):
+            check_targets(X, y, name, i * ROWS)
             errors = self.rows(learner, X, y)[observed(y)]
             total, n = total + float(errors.sum()), n + len(errors)
         return total / n if n else float("nan")
 
-    def summary(self, learner: Any, rows: Rows) -> float:
+    def summary(self, learner: Any, rows: Rows, name: str = "y") -> float:
         """Return the mean, or its root if `root` is set."""
-        mean = self.mean(learner, rows)
+        mean = self.mean(learner, rows, name)
         return float(np.sqrt(mean)) if self.root else mean
 
 

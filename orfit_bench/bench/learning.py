@@ -116,7 +116,7 @@ def learn_and_record(learners: list[Any], data: Data, protocol: Protocol) -> Rec
     def observe(done: int) -> None:
         learner = average_of(learners)
         if data.test is not None and done in points:
-            test_error[points == done] = error.summary(learner, data.test)
+            test_error[points == done] = error.summary(learner, data.test, "test y")
         for i in [i for i, end in enumerate(ends) if end == done]:
             task_error[i, : i + 1] = [error.mean(learner, data.cut(*data.tasks[j : j + 2])) for j in range(i + 1)]
 

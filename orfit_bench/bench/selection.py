@@ -122,17 +122,22 @@ def check_keys(table: Any, keys: Sequence[str], owner: str) -> None:
             raise ValueError(f"{owner} has no {key!r}{suggest(key, keys)}")
 
 
+LABELS = ". Labels that are numbers with a point, as 1.0: convert them to integers or texts"
+"""What may help where a classifier finds no labels: pandas makes such numbers of integers where a value is missing."""
+
+
 def no_stream_message(method: Method, streams: Sequence[str]) -> str:
     """The error message if a method can learn none of the selected streams."""
     if list(streams) == ["file"]:
         return (
             f"method {method.name!r} ({method.kind}) cannot learn from file: a target of texts is for classification, "
-            f"one of numbers for regression, none for a subspace; name it by --target"
+            f"one of numbers for regression, one of integers for both, none for a subspace; name it by --target"
+            f"{LABELS * (method.kind == 'classification')}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return (
         f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(streams)}; "
-        f"suitable streams: {', '.join(suitable) or 'none installed'}"
+        f"suitable streams: {', '.join(suitable) or 'none installed'}{LABELS * (method.kind == 'classification')}"
     )
 
 

@@ -66,10 +66,10 @@ class NumericPredictions(Learner):
         """
         X = self._rows_to_predict(X)
         mean = self._shaped(self.rule.predict(self._begun(), X))
+        noise = uncertainty.validate_noise(noise_variance)
         if not return_std:
             return mean
         uncertainty.require(self.method, self.dtype)
-        noise = uncertainty.validate_noise(noise_variance)
         return mean, self._shaped(uncertainty.standard_deviations(self.rule, self._begun(), X, noise))
 
     def predict_one(self, x: ArrayLike) -> Any:

@@ -36,7 +36,8 @@ class Regressor(RecordedLearning):
             Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
-            row, where nothing is forgotten; a row of weight 0 changes nothing. With `ridge` a negative weight unlearns.
+            row, where nothing is forgotten; a row of weight 0 changes nothing. With `ridge` a negative weight unlearns:
+            minus what is left of the row, its weight times forgetting_factor^k in the k-th step after it.
 
         Returns
         -------

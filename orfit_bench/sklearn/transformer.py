@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -11,6 +11,19 @@ from orfit_bench.sklearn.base import StreamingEstimator
 from orfit_bench.sklearn.tables import validate_rows
 
 Array = Any
+
+
+class Axes(NamedTuple):
+    """Principal axes of a subspace as rows (k, d), and the sums of squares of the rows along them (k,), descending."""
+
+    components: Array
+    squares: Array
+
+    def turned(self, basis: Array, rows: Array) -> Axes:
+        """The axes of another basis (k, d), with further rows; earlier rows count by their projections."""
+        overlap, Z = basis @ self.components.T, rows @ basis.T
+        values, V = np.linalg.eigh(overlap * self.squares @ overlap.T + Z.T @ Z)
+        return Axes(V[:, ::-1].T @ basis, values[::-1].clip(0))
 
 
 class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamingEstimator):  # type: ignore[misc]
@@ -54,7 +67,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
             raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
         if start:
             self.learner_, self._n, self._sum, self._energy = self._new_learner(), 0, np.zeros(X.shape[1]), 0.0
-            self._scatter, self.components_ = np.zeros((0, 0)), np.zeros((0, X.shape[1]))
+            self._axes, self._waiting = Axes(np.zeros((0, X.shape[1])), np.zeros(0)), np.zeros((0, X.shape[1]))
         rows = self._centred(X) if self.center else X
         self._learn(rows)
         self._n += len(X)
@@ -63,26 +76,25 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self._turn(rows)
         return self
 
+    def _turn(self, rows: Array) -> None:
+        """Turn the axes by rows that are learned. Those that wait for their step are measured along the axes alone."""
+        basis = self.learner_.backend.asnumpy(self.learner_.components_)
+        rows = np.concatenate([self._waiting, rows])
+        learned = len(rows) - self.learner_.pending
+        self._axes, self._waiting = self._axes.turned(basis, rows[:learned]), rows[learned:]
+        axes = self._axes.turned(self._axes.components, self._waiting) if len(self._waiting) else self._axes
+        largest = np.take_along_axis(axes.components, abs(axes.components).argmax(axis=1)[:, None], axis=1)
+        self.components_ = axes.components * np.copysign(1, largest)
+        self.explained_variance_ = axes.squares / max(self._n - 1, 1)
+        self.explained_variance_ratio_ = axes.squares / (self._energy or 1)
+        self.singular_values_ = np.sqrt(axes.squares)
+
     def _centred(self, X: Array) -> Array:
         """Rows whose sum of squares is that about the mean; the result does not depend on how rows are cut."""
         sums = np.cumsum(np.vstack([self._sum, X]), axis=0)
         before = np.arange(self._n, self._n + len(X))[:, None]
         self._sum = sums[-1]
         return np.sqrt(before / (before + 1)) * (X - sums[:-1] / np.maximum(before, 1))
-
-    def _turn(self, rows: Array) -> None:
-        """Principal axes of the subspace from the sums of squares along it; earlier rows count by their projections."""
-        basis = self.learner_.backend.asnumpy(self.learner_.components_)
-        overlap, Z = basis @ self.components_.T, rows @ basis.T
-        values, V = np.linalg.eigh(overlap @ self._scatter @ overlap.T + Z.T @ Z)
-        components = V[:, ::-1].T @ basis
-        largest = np.take_along_axis(components, abs(components).argmax(axis=1)[:, None], axis=1)
-        self.components_ = components * np.copysign(1, largest)
-        self._scatter = np.diag(values[::-1].clip(0))
-        along = np.diag(self._scatter)
-        self.explained_variance_ = along / max(self._n - 1, 1)
-        self.explained_variance_ratio_ = along / (self._energy or 1)
-        self.singular_values_ = np.sqrt(along)
 
     def _scale(self) -> Array:
         """By what coordinates are divided: their standard deviation with `whiten`."""

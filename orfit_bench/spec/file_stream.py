@@ -12,7 +12,7 @@ from orfit_bench.errors import suggest
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Offers, Stream
 from orfit_bench.spec.types import Choice, Integer, Names, Number, Text
-from orfit_bench.tables.encoding import check_columns, find_encoding
+from orfit_bench.tables.encoding import ENCODED, check_columns, find_encoding
 from orfit_bench.tables.files import is_url, open_file
 from orfit_bench.tables.names import quoted
 from orfit_bench.tables.ordering import order_of_rows
@@ -145,6 +145,8 @@ def _offered(source: Source, targets: Sequence[str]) -> Offers:
     """What y holds; TypeError where the target holds neither numbers nor labels."""
     kinds = [source.kinds[name] for name in targets]
     allowed = ("number", "integer", "boolean", *["text"] * (len(targets) == 1))
+    if len(kinds) == 1 and kinds[0].startswith(ENCODED):  # categories that are integers or booleans
+        return "labels"
     for name, kind in zip(targets, kinds, strict=True):
         if kind not in allowed:
             raise TypeError(f"{source.name}: the target {name!r} is of type {kind}, want one of {', '.join(allowed)}")

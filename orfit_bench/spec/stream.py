@@ -45,10 +45,12 @@ class Data:
     """The names of the columns of X, where they have any."""
 
     def check(self) -> None:
-        """ValueError unless y has a target for each row, and the tasks are parts of the rows, in order."""
+        """ValueError unless rows have targets, all parts the same columns, and tasks are parts of the rows in order."""
         n = len(self.X)
-        if self.y is not None and len(self.y) != n:
-            raise ValueError(f"y: got {len(self.y)} targets, want {n}, one for each row of X")
+        _check_targets("", self.X, self.y)
+        for name, part in (("test", self.test), ("validation", self.validation)):
+            if part is not None:
+                _check_part(name, part, self)
         if not self.tasks:
             return
         integers = all(isinstance(row, Integral) and not isinstance(row, bool) for row in self.tasks)
@@ -65,6 +67,38 @@ class Data:
         """The stream in order, `rows` at a time; the last chunk may be shorter."""
         for i in range(0, len(self.X), rows):
             yield self.cut(i, i + rows)
+
+
+def _check_targets(part: str, X: Array, y: Array | None) -> None:
+    """ValueError unless y, if there is one, has a target for each row."""
+    if isinstance(X, (list, tuple)):
+        raise ValueError(f"{part}X: got {type(X).__name__}, want an array or a table (n, d)")
+    if y is not None and len(y) != len(X):
+        raise ValueError(f"{part}y: got {len(y)} targets, want {len(X)}, one for each row of X")
+
+
+def _check_part(name: str, part: Rows, data: Data) -> None:
+    """ValueError unless rows that are not learned have as many columns, features and outputs, as those that are."""
+    if not isinstance(part, (tuple, list)) or len(part) != 2:
+        raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")
+    _check_targets(f"{name} ", *part)
+    for what, own, other in (("X", part[0], data.X), ("y", part[1], data.y)):
+        got, want = _columns(own), _columns(other)
+        if got != want and "unknown" not in (got, want):
+            raise ValueError(f"{name} {what}: got {got}, want {want}, as of the rows that are learned")
+
+
+def _columns(a: Array | None) -> str:
+    """The shape of rows without their number; unknown of an object that has slices and no shape."""
+    if a is None:
+        return "None"
+    if isinstance(a, (list, tuple)):
+        return "(rows,)"
+    return (
+        f"({', '.join(['rows', *map(str, a.shape[1:])])}{',' * (len(a.shape) == 1)})"
+        if hasattr(a, "shape")
+        else "unknown"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from orfit_bench.tables.pandas_index import index_columns
+from orfit_bench.tables.pandas_index import categorical_columns, index_columns
 
 BATCH = 16_384
 """Rows that are read at once."""
@@ -43,7 +43,7 @@ class ArrowSource:
     def __init__(self, name: str, dataset: Any, kinds: Mapping[str, str] | None = None) -> None:
         """A dataset; `kinds` says what its columns hold where their types do not."""
         self.name, self._dataset = name, dataset
-        self.kinds: Mapping[str, str] = kinds or {field.name: arrow_kind(field.type) for field in dataset.schema}
+        self.kinds: Mapping[str, str] = kinds or schema_kinds(dataset.schema)
         self.index = index_columns(self.kinds, dataset.schema.metadata)
 
     @cached_property
@@ -141,6 +141,15 @@ class readable:  # used as a statement: with readable(name)
         if opening and opening[1] == self._name:
             message = message[opening.end() :]
         return "it has no header and no rows" if "Empty CSV file" in message else message.rstrip(": ")
+
+
+def schema_kinds(schema: Any) -> dict[str, str]:
+    """What the columns of a schema hold; Parquet files have categories of pandas that are no texts by their values."""
+    kinds = {field.name: arrow_kind(field.type) for field in schema}
+    encoded = {
+        name for name in categorical_columns(schema.metadata) if kinds.get(name) in ("number", "integer", "boolean")
+    }
+    return kinds | {field.name: f"dictionary of {field.type}" for field in schema if field.name in encoded}
 
 
 def arrow_kind(dtype: Any) -> str:

@@ -5,6 +5,7 @@ import json
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.suites import SMALL, cell, hook
 
@@ -169,3 +170,35 @@ def test_seeds_that_do_not_change_the_rows_of_a_file_give_one_key(sampling, tmp_
     settings = {"path": str(tmp_path / "rows.csv"), "target": ["y"], "sampling": sampling}
     keys = [run_cell(Cell("lms", "numpy", "file", stream_settings=settings, seed=seed))["rows_hash"] for seed in (0, 1)]
     assert (keys[0] == keys[1] != "") if sampling == "once" else keys == ["", ""]
+
+
+class TestTargetsOfTheTestSet:
+    """Errors on rows that are never learned."""
+
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 2)), columns=["a", "b"])
+
+    def status(self, plugin, y, test):
+        plugin(streams=hook("streams", (Stream("mine", "", make=lambda: Data(self.X, y, test=test)),)))
+        record = run_cell(Cell("rls", "numpy", "mine"))
+        return record["status"], record["reason"], record.get("metrics", {}).get("test_error")
+
+    @pytest.mark.parametrize("columns", ["a", ["a"], ["a", "b"]])
+    def test_tables_have_the_errors_of_arrays(self, plugin, columns):
+        y = self.X[columns]
+        status, reason, of_table = self.status(plugin, y, (self.X[:20], y[:20]))
+        assert status == "ok", reason
+        learner = ob.create("rls").partial_fit(self.X.to_numpy(), y.to_numpy())
+        error = (learner.predict(self.X[:20].to_numpy()) - y[:20].to_numpy()).reshape(20, -1)
+        assert of_table == pytest.approx(np.sqrt((error**2).sum(axis=1).mean()), rel=1e-6)
+
+    def test_rows_in_another_order_are_refused(self, plugin):
+        y = self.X["a"]
+        status, reason, _ = self.status(plugin, y, (self.X[:20], y[:20].sample(frac=1, random_state=0)))
+        assert status == "failed"
+        assert "test y: its rows have the labels of X in another order" in reason
+
+    def test_infinite_targets_are_refused(self, plugin):
+        y = self.X["a"].to_numpy().copy()
+        y[7] = np.inf
+        status, reason, _ = self.status(plugin, np.zeros(60), (self.X[:20].to_numpy(), y[:20]))
+        assert (status, "test y[7] is inf: want finite numbers" in reason) == ("failed", True)

@@ -234,3 +234,13 @@ def test_the_command_line_sets_an_order(tmp_path):
 
     with xarray.open_dataset(path, engine="h5netcdf") as created:
         assert created["n"].values.tolist() == [40]
+
+
+def test_a_target_for_each_row_is_wanted():
+    for sample in (
+        ob.sampling.once,
+        lambda data: ob.sampling.reshuffled(data, 2),
+        lambda data: ob.sampling.uniform(data, 3),
+    ):
+        with pytest.raises(ValueError, match="y: got 6 targets, want 4, one for each row of X"):
+            sample((np.ones((4, 2)), np.ones(6)))

@@ -297,7 +297,7 @@ def test_what_has_no_fleets_says_why():
 def test_the_number_of_members_and_of_their_settings_is_named():
     with pytest.raises(ValueError, match=r"N=0: want an integer in \[1, inf\), the number of members"):
         ob.fleet("rls", 0)
-    with pytest.raises(TypeError, match="ridge=") as raised:
+    with pytest.raises(TypeError, match=r"ridge=.*; got 2 values for 3 members") as raised:
         ob.fleet("rls", 3, ridge=[1.0, 2.0])
     assert raised.value.__notes__ == ["values for each member of this fleet have length 3, but not ridge"]
 

@@ -113,3 +113,25 @@ def test_what_was_saved_before_coordinates_goes_on() -> None:
     again = ob.restore(state.assign_attrs(pipeline=json.dumps(header)))
     close(again.position.current.center, p.transforms[0].mean_)
     assert np.isfinite(again.partial_fit(X[100:], y[100:]).predict(X)).all()
+
+
+@pytest.mark.parametrize("verb", ["partial_fit", "prequential", "weight_history"])
+def test_an_error_of_a_target_has_the_number_of_its_row_in_the_call(verb):
+    """Pipelines that standardize learn a call in parts."""
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    y = X.sum(axis=1)
+    y[70] = np.nan
+    pipeline = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy"))
+    before = pipeline.to_bytes()
+    with pytest.raises(ValueError, match=r"y\[70\] is nan \(row 70; 1 such in all\)"):
+        getattr(pipeline, verb)(X, y)
+    assert pipeline.to_bytes() == before
+
+
+def test_an_error_of_a_noise_has_the_number_of_its_row_in_the_call():
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    noise = np.ones(100)
+    noise[55] = np.nan
+    pipeline = ob.pipeline("standardize", "intercept", ob.create("kalman", backend="numpy"))
+    with pytest.raises(ValueError, match=r"observation_noise\[55\] is nan"):
+        pipeline.partial_fit(X, X.sum(axis=1), observation_noise=noise)

@@ -145,3 +145,10 @@ def test_deviations_that_rounding_decides_are_warned_of(dtype, count):
             ask(asked, **given)
         text = r"rls: variances of predictions may be wrong by a factor of [\d.e+]+,"
         assert [bool(re.search(text, str(one.message))) for one in caught] == [True] * count
+
+
+@pytest.mark.parametrize("noise", [-1, 0, np.nan, "x"])
+def test_a_wrong_variance_of_the_noise_is_refused_also_where_it_is_not_used(noise):
+    rls = ob.create("rls", backend="numpy").partial_fit(np.eye(2), [1.0, 2.0])
+    with pytest.raises(ValueError, match="noise_variance="):
+        rls.predict(np.eye(2), noise_variance=noise)

@@ -41,6 +41,30 @@ def test_a_target_for_each_row_is_wanted() -> None:
         Stream("mine", "", lambda: Data(X, y[:-1])).load()
 
 
+@pytest.mark.parametrize("part", ["test", "validation"])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ((X[:3], y[:2]), r"y: got 2 targets, want 3, one for each row of X"),
+        ((X[:3], y[:1]), r"y: got 1 targets, want 3"),
+        ((X[:3], y[:3, None]), r"y: got \(rows, 1\), want \(rows,\), as of the rows that are learned"),
+        ((X[:3, :1], y[:3]), r"X: got \(rows, 1\), want \(rows, 2\)"),
+        ((X[:3], None), r"y: got None, want \(rows,\)"),
+        ((X[:3].tolist(), y[:3]), r"X: got list, want an array or a table \(n, d\)"),
+        (X[:3], r"got ndarray, want a pair \(X, y\)"),
+    ],
+)
+def test_rows_that_are_not_learned_are_checked_as_those_that_are(part: str, rows: Any, message: str) -> None:
+    """By NumPy's broadcasting their error would be a wrong number."""
+    with pytest.raises(ValueError, match=f"stream 'mine': {part}.* ?{message}"):
+        Stream("mine", "", lambda: Data(X, y, **{part: rows})).load()
+
+
+def test_rows_are_an_array() -> None:
+    with pytest.raises(ValueError, match=r"stream 'mine': X: got list, want an array or a table \(n, d\)"):
+        Stream("mine", "", lambda: Data(X.tolist(), y)).load()  # type: ignore[arg-type]
+
+
 def test_what_is_no_data_is_refused() -> None:
     with pytest.raises(TypeError, match=r"'mine': <lambda> \(test_streams.py:\d+\) returned tuple, want Data\(X, y"):
         Stream("mine", "", lambda: (X, y)).load()  # type: ignore[arg-type, return-value]

@@ -142,3 +142,31 @@ def test_the_command_takes_categories(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["run", "--categorical", "zone"])
     assert result.exit_code == 2
     assert "--categorical names a column or a part of a file: add --data FILE" in result.output
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+@pytest.mark.parametrize("values", [[3, 1, 2], [True, False, True]])
+def test_categories_of_pandas_that_are_no_texts_are_no_numbers_in_files(tmp_path, ending, values):
+    """A Parquet file has them without a dictionary; pandas notes what they are."""
+    table = pd.DataFrame({"a": [0.5, 1.5, 2.5], "zone": pd.Categorical(values), "y": [1.0, 2.0, 3.0]})
+    path = tmp_path / f"zones.{ending}"
+    getattr(table, f"to_{ending}")(path)
+    for one_hot in (False, True):
+        with pytest.raises(TypeError, match=r"column 'zone' is of type dictionary of .*, want numbers"):
+            Stream.from_file(path, "y", one_hot=one_hot)
+    data = Stream.from_file(path, "y", categorical=["zone"]).load()
+    assert len(data.feature_names) == 1 + len(set(values))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+@pytest.mark.parametrize("values", [[3, 1, 2, 1], [True, False, True, True]])
+def test_categories_of_pandas_may_be_labels(tmp_path, ending, values):
+    table = pd.DataFrame({"a": [0.5, 1.5, 2.5, 3.5], "y": pd.Categorical(values)})
+    path = tmp_path / f"labels.{ending}"
+    getattr(table, f"to_{ending}")(path)
+    for stream in (Stream.from_file(path, "y"), Stream.from_table(table, "y")):
+        assert stream.offers == "labels"
+        assert np.asarray(stream.load().y).tolist() == values
+    table.loc[2, "y"] = None
+    with pytest.raises(ValueError, match="the target 'y' has no value in row 2"):
+        Stream.from_table(table, "y").load()

@@ -220,6 +220,8 @@ def _members(
     except (TypeError, ValueError) as error:
         if lists := [name for name, value in shared.items() if _is_several(value)]:
             error.add_note(f"values for each member of this fleet have length {size}, but not {', '.join(lists)}")
+            if wrong := [name for name in lists if f"{name}=" in str(error)]:
+                error.args = (f"{error}; got {len(shared[wrong[0]])} values for {size} members",)
         raise
     known = {s.name: s for s in (*found.settings, RANDOM_STATE)}
     checked: dict[str, list[Any]] = {}

@@ -72,10 +72,23 @@ def learn(
     except BaseException as error:
         if backup is not None:
             learner.live_state = backup.live_state
+            if start and isinstance(error, (TypeError, ValueError)):
+                raise _error_of_call(error, learner, verb, (len(X), *rows.shape[1:]), targets, given) from None
         elif learner.n_samples_seen_ != seen:
             return Learned(moments.after, position.after(counts), error=error)
         raise
     return Learned(moments.after, position.after(counts), _joined(found, learner) if verb == "prequential" else None)
+
+
+def _error_of_call(
+    error: Exception, learner: Learner, verb: str, shape: tuple[int, ...], targets: Sequence[Any], given: dict[str, Any]
+) -> Exception:
+    """The error for what comes with the rows, with numbers of rows as in the call and not as in a part of it."""
+    try:
+        getattr(learner.copy(), verb)(np.zeros(shape, learner.dtype), *targets, **given)
+    except type(error) as found:
+        return found
+    return error
 
 
 def _calls(parts: Sequence[Segment], learner: Learner) -> Iterator[tuple[int, int, Any, bool]]:

@@ -31,6 +31,9 @@ def record(pipeline: Pipeline, X: NamedValues, y: Any, every: Any) -> xarray.Dat
             pipeline.partial_fit(NamedValues(X.values[part], X.names), part_of(y, part.start, part.stop))
         except DivergedError as error:
             raise pipeline.learner.rule.divergence(error.step, start + error.row) from None
+        except (TypeError, ValueError):
+            pipeline.copy().partial_fit(X, y)  # whose error has the numbers of the rows in this call
+            raise
         w = pipeline.weights()
         if not start:
             weight_history.check_size(n, every, w.size, w.dtype)
