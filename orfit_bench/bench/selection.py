@@ -132,12 +132,12 @@ def no_stream_message(method: Method, streams: Sequence[str]) -> str:
         return (
             f"method {method.name!r} ({method.kind}) cannot learn from file: a target of texts is for classification, "
             f"one of numbers for regression, one of integers for both, none for a subspace; name it by --target"
-            f"{LABELS * (method.kind == 'classification')}"
+            f"{LABELS * method.traits.labels}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return (
         f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(streams)}; "
-        f"suitable streams: {', '.join(suitable) or 'none installed'}{LABELS * (method.kind == 'classification')}"
+        f"suitable streams: {', '.join(suitable) or 'none installed'}{LABELS * method.traits.labels}"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from orfit_bench.errors import suggest
 from orfit_bench.tables.columns import is_table, read_columns
@@ -48,6 +49,8 @@ def list_shards(shards: Any) -> list[Any]:
         or not hasattr(shards, "__iter__")
     ):
         raise TypeError(f"shards: got {type(shards).__name__}, want a list of shards, or a collection of Dask")
+    if isinstance(shards, tuple) and [np.ndim(part) for part in shards if isinstance(part, np.ndarray)] == [2, 1]:
+        raise TypeError("shards: got a pair (X, y), want a list of shards: [(X, y)]")
     found = list(shards)
     for number, shard in enumerate(found):
         if isinstance(shard, Iterator):

@@ -82,23 +82,21 @@ def _check_part(name: str, part: Rows, data: Data) -> None:
     if not isinstance(part, (tuple, list)) or len(part) != 2:
         raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")
     _check_targets(f"{name} ", *part)
-    for what, own, other in (("X", part[0], data.X), ("y", part[1], data.y)):
-        got, want = _columns(own), _columns(other)
-        if got != want and "unknown" not in (got, want):
-            raise ValueError(f"{name} {what}: got {got}, want {want}, as of the rows that are learned")
+    X, y = part
+    if (y is None) != (data.y is None):
+        raise ValueError(
+            f"{name} has {len(X)} rows of X and {'no' if y is None else len(y)} targets, unlike the stream"
+        )
+    for what, own, other in (("X", X, data.X), ("y", y, data.y)):
+        got, want = _shape(own), _shape(other)
+        if got[1:] != want[1:] and got and want:
+            raise ValueError(f"{name} has {what} of shape {got}, want {(got[0], *want[1:])} as the stream has it")
 
 
-def _columns(a: Array | None) -> str:
-    """The shape of rows without their number; unknown of an object that has slices and no shape."""
-    if a is None:
-        return "None"
-    if isinstance(a, (list, tuple)):
-        return "(rows,)"
-    return (
-        f"({', '.join(['rows', *map(str, a.shape[1:])])}{',' * (len(a.shape) == 1)})"
-        if hasattr(a, "shape")
-        else "unknown"
-    )
+def _shape(a: Any) -> tuple[int, ...]:
+    """The shape of rows; empty for what has none, which needs slices only."""
+    shape: tuple[int, ...] = (len(a),) if isinstance(a, (list, tuple)) else tuple(getattr(a, "shape", ()))
+    return shape
 
 
 @dataclass(frozen=True, slots=True)

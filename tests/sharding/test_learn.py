@@ -129,6 +129,7 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", cut(60), {"model": ob.MLP((3,)), "initial_weights": np.zeros(19)}, "cannot be merged here"),
         ("rls", [], {}, "got no shards"),
         ("rls", "rows.csv", {}, "want a list of shards"),
+        ("rls", (X, y), {}, r"got a pair \(X, y\), want a list of shards: \[\(X, y\)\]"),
         ("rls", [pd.DataFrame(X)], {"target": "t"}, "no column 't'"),
         ("rls", cut(60), {"client": 3}, "want a distributed.Client"),
         ("nothing", cut(60), {}, "no method 'nothing'"),

@@ -315,10 +315,10 @@ def test_rows_that_wait_for_their_step_count_once(method: str, chunk: int) -> No
     """Variances do not depend on how rows are cut into calls, also where a call has fewer rows than a step."""
     X = np.random.default_rng(0).standard_normal((150, 4)) * [5, 3, 0.1, 0.1]
     given = {"n_components": 2, "batch_size": 40, "random_state": 0} | ({"step_size": 0.1} if method == "oja" else {})
-    whole, parts = ESTIMATORS[method](**given).fit(X), ESTIMATORS[method](**given)
+    at_once, parts = ESTIMATORS[method](**given).fit(X), ESTIMATORS[method](**given)
     for start in range(0, len(X), chunk):
         parts.partial_fit(X[start : start + chunk])
     assert parts.learner_.pending == 30
-    np.testing.assert_allclose(parts.mean_, whole.mean_, atol=1e-12)
+    np.testing.assert_allclose(parts.mean_, at_once.mean_, atol=1e-12)
     tolerance = 1e-2 if method == "incremental_pca" else 0.3  # earlier rows count by projections on earlier components
-    np.testing.assert_allclose(parts.explained_variance_, whole.explained_variance_, rtol=tolerance)
+    np.testing.assert_allclose(parts.explained_variance_, at_once.explained_variance_, rtol=tolerance)

@@ -47,9 +47,9 @@ def test_a_target_for_each_row_is_wanted() -> None:
     [
         ((X[:3], y[:2]), r"y: got 2 targets, want 3, one for each row of X"),
         ((X[:3], y[:1]), r"y: got 1 targets, want 3"),
-        ((X[:3], y[:3, None]), r"y: got \(rows, 1\), want \(rows,\), as of the rows that are learned"),
-        ((X[:3, :1], y[:3]), r"X: got \(rows, 1\), want \(rows, 2\)"),
-        ((X[:3], None), r"y: got None, want \(rows,\)"),
+        ((X[:3], y[:3, None]), r"has y of shape \(3, 1\), want \(3,\) as the stream has it"),
+        ((X[:3, :1], y[:3]), r"has X of shape \(3, 1\), want \(3, 2\)"),
+        ((X[:3], None), r"has 3 rows of X and no targets"),
         ((X[:3].tolist(), y[:3]), r"X: got list, want an array or a table \(n, d\)"),
         (X[:3], r"got ndarray, want a pair \(X, y\)"),
     ],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.conformance.acceptance import rows_until_refusal
-from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
+from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
 from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
@@ -129,7 +130,7 @@ def _changes_from(context: CheckContext, chunk: Chunk, prediction: float) -> boo
 def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
     """Of the classes with the largest score, the one that was seen first is predicted, for many rows and for one.
 
-    Labels keep their type.
+    Labels keep their type, and those of another one are refused.
     """
     skip_if_time_varying(context)
     chunk = context.rows()
@@ -138,10 +139,12 @@ def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
     for order in (["b", "c", "a"], ["c", "a", "b"]):
         learner = context.create().partial_fit(np.zeros((3, FEATURES), chunk.X.dtype), order)
         _ensure_first(context, learner, rows, order)
-    for labels in ([3, 1, 2], [False, True, True], ["b", "c", "a"]):
+    for labels, other in (([3, 1, 2], True), ([False, True, True], 1), (["b", "c", "a"], 1)):  # True == 1
         learner = context.create().partial_fit(np.zeros((3, FEATURES), chunk.X.dtype), labels)
         kind, want = learner.classes_.dtype.kind, np.array(labels).dtype.kind
         ensure(kind == want, f"classes_ of {labels} has the kind {kind!r}, want {want!r}")
+        what = f"learn_one of {other!r} after the labels {labels}"
+        ensure_raises(partial(learner.learn_one, chunk.X[0], other), (TypeError, ValueError), what)
     seen = list(dict.fromkeys(chunk.y.tolist()))
     _ensure_first(context, context.train(chunk), rows, seen)
 

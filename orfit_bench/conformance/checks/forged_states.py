@@ -20,6 +20,8 @@ from orfit_bench.state import binary
 
 Header = dict[str, Any]
 Arrays = dict[str, Any]
+IMPOSSIBLE_VERSIONS: tuple[Any, ...] = ([1], [1, 0, 0], ["1", 0], [1.0, 0], "1.0", None, [10**6, 0])
+"""Of the specification for which a state was written; the last one is later than any."""
 Forge = Callable[[Header, Arrays], Any]
 """Changes a header or the arrays in place."""
 
@@ -34,6 +36,10 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
         forge(head, arrays)
         data = binary.pack(good.of_rule, head, arrays)
         ensure_raises(partial(from_bytes, data, **context.model), ValueError, what, "from_bytes")
+    for version in IMPOSSIBLE_VERSIONS:
+        rule = json.dumps({**json.loads(good.of_rule), "spec_version": version}).encode()
+        data = binary.pack(rule, good.of_state, good.arrays)
+        ensure_raises(partial(from_bytes, data, **context.model), ValueError, f"version {version!r}", "from_bytes")
 
 
 def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[tuple[str, Forge]]:

@@ -91,6 +91,9 @@ def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
     if not many.reference_missing:
         expected = many.reference.create()
         pairs += [(predictions, many.reference.learn(expected, chunk)), (learner, expected)]
+    if traits.labels:
+        assert chunk.y is not None
+        pairs.append((many.create().partial_fit(chunk.X, chunk.y.tolist()), learner))
     found.append(many.compare(chunk, *pairs, exact=many.is_exact))
     if not needs_batch_solution(many) and is_linear(many):
         batch = batch_solution_deviation(many, len(chunk.X), chunk.X.shape[1])

@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if
 from orfit_bench.conformance.checks.agreement import needs_inverse_gram, skip_if_not_linear
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
+from orfit_bench.conformance.checks.forged_states import IMPOSSIBLE_VERSIONS
 from orfit_bench.conformance.checks.saved_files import read_members
 from orfit_bench.conformance.checks.unchanging import to_buffer
 from orfit_bench.conformance.context import CheckContext
@@ -68,6 +69,8 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
     head = json.loads(learner.state().attrs["orfit_bench"])
     if head["n_outputs"] > 1:
         found["y of one dimension with several outputs"] = with_header(y_is_vector=True)
+    for version in IMPOSSIBLE_VERSIONS:
+        found[f"version {version!r}"] = with_header(spec_version=version)
     names = [f"x{i}" for i in range(learner.n_features_in_)]
     for what, given in (("too few", names[1:]), ("too many", [*names, "y"]), ("equal", [*names[1:], names[1]])):
         found[f"names of features that are {what}"] = with_header(feature_names=given)

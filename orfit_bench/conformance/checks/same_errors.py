@@ -103,6 +103,23 @@ def single_rows_give_the_same_errors(context: CheckContext) -> None:
             ensure(want, f"partial_fit learns {what}")
             ensure(got == want, f"{what}: learn_one raises {got or 'nothing'}, partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
+    _ensure_targets_refused_alike(context, chunk)
+
+
+def _ensure_targets_refused_alike(context: CheckContext, chunk: Chunk) -> None:
+    """A label of another kind, and a target of two dimensions, must be refused for one row as for several."""
+    x = chunk.X[0]
+    if context.method.traits.labels:
+        learner = context.create().partial_fit(chunk.X[:2], [2, 1])
+        want, got = (
+            _error_of(partial(act, *a))
+            for act, a in ((learner.partial_fit, (x[None], [True])), (learner.learn_one, (x, True)))
+        )
+        ensure(want and got == want, f"True after the labels 2 and 1: learn_one raises {got or 'nothing'}, want {want}")
+    elif chunk.y is not None:
+        y = np.reshape(chunk.y[:1], (1, -1))
+        got = _error_of(partial(context.train(chunk.cut(0, 2)).learn_one, x, y))
+        ensure(f"got shape {y.shape}" in got, f"learn_one with y {y.shape}: want an error with this shape, got {got}")
 
 
 def _error_of(call: Callable[[], Any]) -> str:

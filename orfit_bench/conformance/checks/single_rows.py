@@ -70,6 +70,11 @@ def _ensure_refused(context: CheckContext, learner: Any, chunk: Chunk) -> None:
     x[-1] = np.inf
     with hint_for_checked_rows(context):
         ensure_raises(lambda: learn_one(learner, x, chunk, 0), ValueError, "learn_one of a row that is not finite")
+    if context.method.traits.numbers:
+        assert chunk.y is not None
+        wide = np.reshape(chunk.y[0], (1, -1))
+        learn = partial(learner.learn_one, chunk.X[0], wide)
+        ensure_raises(learn, ValueError, f"learn_one with targets {wide.shape}", f"got shape {wide.shape}")
     ensure(learner.to_bytes() == before, "learn_one refused a row and changed the learner")
 
 
