@@ -99,7 +99,7 @@ def run_command(
     by URL, read in batches. All columns but the --target are features. A target of texts is for classification, one of
     numbers for regression; integers are numbers, unless a method for labels is named. Columns of texts and missing
     values are refused by name, without --one-hot and --indicators. --categorical makes columns of
-    the values of any column, as --one-hot does of texts.
+    the values of any column, as --one-hot does of texts. --gaps keeps rows without a target, for filters.
 
     Each cell runs in a fresh process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
     run is resumed by giving the same command again. --method, --backend, --stream, --target, --drop,

@@ -45,6 +45,7 @@ OPTIONS = (
         help="Make one column of each value in this column of FILE: texts, integers or booleans.",
     ),
     click.option("--indicators", is_flag=True, help="Make missing values of FILE 0, with a column that says where."),
+    click.option("--gaps", is_flag=True, help="Keep rows of FILE without a target, which filters only predict."),
     click.option(
         "--rows",
         multiple=True,
@@ -135,6 +136,7 @@ def _stream_of_file(chosen: dict[str, Any]) -> dict[str, Any] | None:
         "texts": ("--one-hot", "one_hot" if chosen["one_hot"] else None),
         "categorical": ("--categorical", list(chosen["categorical"])),
         "missing": ("--indicators", "indicators" if chosen["indicators"] else None),
+        "gaps": ("--gaps", "keep" if chosen["gaps"] else None),
     }
     given = {name: value for name, (_, value) in options.items() if value not in (None, [])}
     for option, names in ((o, v) for o, v in options.values() if isinstance(v, list)):

@@ -32,6 +32,9 @@ SETTINGS = (
     Setting("texts", Choice(("refuse", "one_hot")), "refuse", "what columns of texts become"),
     Setting("categorical", Names(), [], "columns of texts, integers or booleans that become a column for each value"),
     Setting("missing", Choice(("refuse", "indicators")), "refuse", "what missing values become"),
+    Setting(
+        "gaps", Choice(("refuse", "keep")), "refuse", "what rows without a target become; filters only predict them"
+    ),
     Setting("n", Integer(1), None, "how many rows are used; None: all", optional=True),
 )
 
@@ -44,7 +47,8 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
     check_columns(source, _features(source, given), given["texts"] == "one_hot", given["categorical"])
     path, targets = given["path"], given["target"]
     files = list if is_url(path) or not Path(path).is_file() else partial(_only, Path(path))
-    return replace(FILE, settings=defaults, offers=_offered(source, targets), files=files)
+    offers = _offered(source, targets, given["gaps"] == "keep")
+    return replace(FILE, settings=defaults, offers=offers, files=files)
 
 
 def stream_of_table(source: Source, name: str, settings: Mapping[str, Any]) -> Stream:
@@ -58,7 +62,7 @@ def stream_of_table(source: Source, name: str, settings: Mapping[str, Any]) -> S
         lambda **given: load(source, **given),
         (*defaults, SETTINGS[-1]),
         "a table in memory",
-        offers=_offered(source, Names().check(settings["target"])),
+        offers=_offered(source, Names().check(settings["target"]), settings["gaps"] == "keep"),
     )
 
 
@@ -71,13 +75,14 @@ def load(
     texts: str,
     categorical: Sequence[str],
     missing: str,
+    gaps: str,
     n: int | None,
 ) -> Data:
     """The rows of a source. ValueError or TypeError that names the column or row that cannot be learned."""
     columns = _features(source, {"target": target, "drop": drop, "time": time, "categorical": categorical})
     rows, learned = _count_rows(source, n, test)
     encoding = find_encoding(source, columns, texts == "one_hot", missing == "indicators", categorical)
-    cursor = Cursor(source, encoding, tuple(target))
+    cursor = Cursor(source, encoding, tuple(target), gaps == "keep")
     fits = 8.0 * rows * (len(encoding.names) + len(target)) <= IN_MEMORY
     order = None if time is None else order_of_rows(source, time, rows, fits)
     in_memory = cursor.read(0, rows) if fits else None
@@ -141,15 +146,17 @@ def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
     return columns
 
 
-def _offered(source: Source, targets: Sequence[str]) -> Offers:
-    """What y holds; TypeError where the target holds neither numbers nor labels."""
+def _offered(source: Source, targets: Sequence[str], gaps: bool) -> Offers:
+    """What y holds; TypeError where the target holds neither numbers nor labels, or with gaps no numbers."""
     kinds = [source.kinds[name] for name in targets]
-    allowed = ("number", "integer", "boolean", *["text"] * (len(targets) == 1))
-    if len(kinds) == 1 and kinds[0].startswith(ENCODED):  # categories that are integers or booleans
+    allowed = ("number", "integer", "boolean", *["text"] * (len(targets) == 1 and not gaps))
+    if len(kinds) == 1 and kinds[0].startswith(ENCODED) and not gaps:  # categories that are integers or booleans
         return "labels"
     for name, kind in zip(targets, kinds, strict=True):
         if kind not in allowed:
             raise TypeError(f"{source.name}: the target {name!r} is of type {kind}, want one of {', '.join(allowed)}")
+    if gaps and kinds:
+        return "gaps"
     if len(kinds) != 1:
         return "numbers" if kinds else "rows"
     return "labels" if kinds == ["text"] else "numbers" if kinds == ["number"] else "integers"

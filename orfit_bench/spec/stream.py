@@ -19,14 +19,18 @@ Array = NDArray[Any]
 Pair = tuple[Array, Array]
 Rows = tuple[Array, Array | None]
 """X and y; y is None where the stream offers rows alone."""
-Offers = Literal["numbers", "labels", "rows", "integers"]
+Offers = Literal["numbers", "labels", "rows", "integers", "gaps"]
 OFFERS: dict[str, tuple[KindName, ...]] = {
     "numbers": ("regression", "filter", "subspace"),
     "labels": ("classification", "subspace"),
     "rows": ("subspace",),
     "integers": ("regression", "filter", "classification", "subspace"),
+    "gaps": ("filter", "subspace"),
 }
-"""What a stream may offer, and the kinds of methods that can learn it: a subspace needs no y and ignores it."""
+"""What a stream may offer, and the kinds of methods that can learn it: a subspace needs no y and ignores it.
+
+Gaps are numbers of which some are missing (NaN): filters only predict these rows.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,7 @@ class Stream:
         one_hot: bool = False,
         categorical: Sequence[str] = (),
         indicators: bool = False,
+        gaps: bool = False,
     ) -> Stream:
         """Return a stream of the rows of a file.
 
@@ -175,6 +180,9 @@ class Stream:
         indicators : bool
             Whether missing values become 0, with a further column that is 1 where one is missing. Otherwise they are
             refused.
+        gaps : bool
+            Whether rows without a target stay, which filters move and predict without learning them. Otherwise they
+            are refused.
 
         Returns
         -------
@@ -208,7 +216,7 @@ class Stream:
         if not isinstance(path, (str, PathLike)):
             raise TypeError(f"path: got {type(path).__name__}, want a path; a table in memory is for Stream.from_table")
         return stream_of_file(
-            {"path": fspath(path), **_options(target, test, time, drop, one_hot, categorical, indicators)}
+            {"path": fspath(path), **_options(target, test, time, drop, one_hot, categorical, indicators, gaps)}
         )
 
     @staticmethod
@@ -223,6 +231,7 @@ class Stream:
         one_hot: bool = False,
         categorical: Sequence[str] = (),
         indicators: bool = False,
+        gaps: bool = False,
     ) -> Stream:
         """Return a stream of the rows of a table in memory: pandas, polars, Arrow, or what narwhals reads.
 
@@ -232,7 +241,7 @@ class Stream:
             With named columns. It is not copied and must not be changed while the stream is used.
         name : str
             The name of the stream.
-        target, test, time, drop, one_hot, categorical, indicators
+        target, test, time, drop, one_hot, categorical, indicators, gaps
             As in `from_file`.
 
         Returns
@@ -251,7 +260,7 @@ class Stream:
         from orfit_bench.tables.files import open_table
 
         return stream_of_table(
-            open_table(table), name, _options(target, test, time, drop, one_hot, categorical, indicators)
+            open_table(table), name, _options(target, test, time, drop, one_hot, categorical, indicators, gaps)
         )
 
 
@@ -263,6 +272,7 @@ def _options(
     one_hot: bool,
     categorical: Sequence[str],
     indicators: bool,
+    gaps: bool,
 ) -> dict[str, Any]:
     """The settings of a stream from a file or table."""
     return {
@@ -273,4 +283,5 @@ def _options(
         "texts": "one_hot" if one_hot else "refuse",
         "categorical": categorical,
         "missing": "indicators" if indicators else "refuse",
+        "gaps": "keep" if gaps else "refuse",
     }

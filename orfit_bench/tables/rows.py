@@ -18,8 +18,9 @@ INTEGERS = ("integer", "boolean", *ENCODED)
 class Cursor:
     """Reads ranges of rows; ranges that follow one another are read without going back."""
 
-    def __init__(self, source: Source, encoding: Encoding, targets: tuple[str, ...]) -> None:
-        self.source, self.encoding, self.targets = source, encoding, targets
+    def __init__(self, source: Source, encoding: Encoding, targets: tuple[str, ...], gaps: bool = False) -> None:
+        """A source, how its columns become X, those of y, and whether y may be missing (NaN)."""
+        self.source, self.encoding, self.targets, self.gaps = source, encoding, targets, gaps
         self._columns = [*encoding.columns, *targets]
         self._batches: Iterator[Batch] = iter(())
         self._block = (np.empty((0, len(encoding.names))), self._read_targets({}, 0))
@@ -52,7 +53,8 @@ class Cursor:
             if None in texts:
                 self._refuse_missing(self.targets[0], first + texts.index(None))
             return np.array(texts, object)
-        if len(self.targets) == 1 and (kind := self.source.kinds[self.targets[0]]).startswith(INTEGERS):
+        kind = self.source.kinds[self.targets[0]] if len(self.targets) == 1 and not self.gaps else ""
+        if kind.startswith(INTEGERS):
             integers = as_integers(batch[self.targets[0]]) if batch else np.empty(0, np.int64)
             if integers is not None:
                 return integers
@@ -61,7 +63,7 @@ class Cursor:
         Y = np.empty((len(next(iter(batch.values()), ())), len(self.targets)))
         for i, name in enumerate(self.targets if batch else ()):
             Y[:, i] = exact_numbers(batch[name], self.source.name, name, first)
-        if np.isnan(Y).any():
+        if not self.gaps and np.isnan(Y).any():
             row, column = (int(i) for i in np.argwhere(np.isnan(Y))[0])
             self._refuse_missing(self.targets[column], first + row)
         return Y[:, 0] if len(self.targets) == 1 else Y
@@ -69,7 +71,7 @@ class Cursor:
     def _refuse_missing(self, name: str, row: int) -> None:
         raise ValueError(
             f"{self.source.name}: the target {name!r} has no value in row {row}, counted from 0: leave out rows "
-            f"without a target"
+            f"without a target, or keep them for filters (gaps=True, --gaps)"
         )
 
 

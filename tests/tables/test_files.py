@@ -432,3 +432,35 @@ def test_wrong_moves_get_a_remedy(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=message):
             run(Suite(["rls"], ["numpy"], streams), isolate=False, progress=None)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("whole_numbers", [False, True])
+def test_rows_without_a_target_stay_for_filters(tmp_path: Path, ending: str, whole_numbers: bool) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((60, 2)), columns=["a", "b"])
+    table["y"] = (10 * (table.a - table.b)).round() if whole_numbers else table.a - table.b
+    table.loc[::7, "y"] = np.nan
+    if whole_numbers and ending == "parquet":
+        table["y"] = table["y"].astype("Int64")
+    path = tmp_path / f"gaps.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    with pytest.raises(ValueError, match=r"no value in row 0, .*: leave out rows .*, or keep them for filters"):
+        Stream.from_file(path, "y").load()
+    stream = Stream.from_file(path, "y", gaps=True, test=0.25)
+    assert stream.offers == "gaps"
+    data = stream.load()
+    want = table["y"].to_numpy(float, na_value=np.nan)
+    np.testing.assert_array_equal(np.concatenate([data.y, data.test[1]]), want)
+    found = run(Suite(["kalman"], ["numpy"], [stream]), isolate=False, progress=None)
+    kalman = ob.create("kalman", backend="numpy").partial_fit(data.X, data.y)
+    error = (kalman.predict(data.test[0]) - data.test[1])[~np.isnan(data.test[1])]
+    assert found["test_error"].item() == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)
+    with pytest.raises(ValueError, match=r"'rls' \(regression\) cannot learn from file"):
+        run(Suite(["rls"], ["numpy"], [stream]), isolate=False, progress=None)
+
+
+def test_texts_have_no_gaps() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0], "y": ["x", None]})
+    with pytest.raises(TypeError, match="the target 'y' is of type text, want one of number, integer, boolean"):
+        Stream.from_table(table, "y", gaps=True)
