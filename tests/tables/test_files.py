@@ -435,13 +435,13 @@ def test_wrong_moves_get_a_remedy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("whole_numbers", [False, True])
-def test_rows_without_a_target_stay_for_filters(tmp_path: Path, ending: str, whole_numbers: bool) -> None:
+@pytest.mark.parametrize("integers", [False, True])
+def test_rows_without_a_target_stay_for_filters(tmp_path: Path, ending: str, integers: bool) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.standard_normal((60, 2)), columns=["a", "b"])
-    table["y"] = (10 * (table.a - table.b)).round() if whole_numbers else table.a - table.b
+    table["y"] = (10 * (table.a - table.b)).round() if integers else table.a - table.b
     table.loc[::7, "y"] = np.nan
-    if whole_numbers and ending == "parquet":
+    if integers and ending == "parquet":
         table["y"] = table["y"].astype("Int64")
     path = tmp_path / f"gaps.{ending}"
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
