@@ -57,7 +57,11 @@ def once(data: Data | Pair) -> Data:
     >>> once(([[1.0], [2.0]], [0.0, 1.0])).X.shape
     (2, 1)
     """
-    found = data if isinstance(data, Data) else Data(np.asarray(data[0]), np.asarray(data[1]))
+    if isinstance(data, Data):
+        found = data
+    else:
+        X, y = data
+        found = Data(np.asarray(X), None if y is None else np.asarray(y))
     found.check()
     return found
 

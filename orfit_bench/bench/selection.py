@@ -128,16 +128,17 @@ LABELS = ". Labels that are numbers with a point, as 1.0: convert them to intege
 
 def no_stream_message(method: Method, streams: Sequence[str]) -> str:
     """The error message if a method can learn none of the selected streams."""
+    hint = LABELS if method.traits.labels else ""
     if list(streams) == ["file"]:
         return (
             f"method {method.name!r} ({method.kind}) cannot learn from file: a target of texts is for classification, "
             f"one of numbers for regression, one of integers for both, none for a subspace; name it by --target"
-            f"{LABELS * method.traits.labels}"
+            f"{hint}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return (
         f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(streams)}; "
-        f"suitable streams: {', '.join(suitable) or 'none installed'}{LABELS * method.traits.labels}"
+        f"suitable streams: {', '.join(suitable) or 'none installed'}{hint}"
     )
 
 

@@ -46,7 +46,7 @@ def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Minuend) 
     if (left < -(eps**0.5) * largest).any():
         raise ValueError(
             f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
-            f"unlearn only rows that were learned, with the weights they had, times ff^k if k steps have forgotten them"
+            f"unlearn only rows that were learned, with the weights they had, times ff^k in the k-th step after them"
         )
     gone = (largest > 0) & (left < eps / MOST_ERROR * largest)
     state.minuend = Minuend(np.where(gone, 0, largest), state.n_steps)

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.errors import with_place
@@ -49,9 +50,11 @@ class Data:
     """The names of the columns of X, where they have any."""
 
     def check(self) -> None:
-        """ValueError unless rows have targets, all parts the same columns, and tasks are parts of the rows in order."""
+        """ValueError unless each row has a target, test and validation rows are alike, and the tasks cover the rows."""
         n = len(self.X)
-        _check_targets("", self.X, self.y)
+        if isinstance(self.X, (list, tuple)):
+            raise ValueError(f"X: got {type(self.X).__name__}, want an array or a table (n, d)")
+        _check_lengths("", self.X, self.y)
         for name, part in (("test", self.test), ("validation", self.validation)):
             if part is not None:
                 _check_part(name, part, self)
@@ -73,10 +76,8 @@ class Data:
             yield self.cut(i, i + rows)
 
 
-def _check_targets(part: str, X: Array, y: Array | None) -> None:
+def _check_lengths(part: str, X: Array, y: Array | None) -> None:
     """ValueError unless y, if there is one, has a target for each row."""
-    if isinstance(X, (list, tuple)):
-        raise ValueError(f"{part}X: got {type(X).__name__}, want an array or a table (n, d)")
     if y is not None and len(y) != len(X):
         raise ValueError(f"{part}y: got {len(y)} targets, want {len(X)}, one for each row of X")
 
@@ -85,22 +86,19 @@ def _check_part(name: str, part: Rows, data: Data) -> None:
     """ValueError unless rows that are not learned have as many columns, features and outputs, as those that are."""
     if not isinstance(part, (tuple, list)) or len(part) != 2:
         raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")
-    _check_targets(f"{name} ", *part)
     X, y = part
-    if (y is None) != (data.y is None):
-        raise ValueError(
-            f"{name} has {len(X)} rows of X and {'no' if y is None else len(y)} targets, unlike the stream"
-        )
+    _check_lengths(f"{name} ", X, y)
+    if y is None and data.y is not None:
+        raise ValueError(f"{name} has {len(X)} rows of X and no targets, want targets as the stream has them")
     for what, own, other in (("X", X, data.X), ("y", y, data.y)):
         got, want = _shape(own), _shape(other)
-        if got[1:] != want[1:] and got and want:
+        if got and want and got[1:] != want[1:]:
             raise ValueError(f"{name} has {what} of shape {got}, want {(got[0], *want[1:])} as the stream has it")
 
 
 def _shape(a: Any) -> tuple[int, ...]:
-    """The shape of rows; empty for what has none, which needs slices only."""
-    shape: tuple[int, ...] = (len(a),) if isinstance(a, (list, tuple)) else tuple(getattr(a, "shape", ()))
-    return shape
+    """The shape of rows; empty for what has none, which needs slices only, and for no targets."""
+    return np.shape(a) if isinstance(a, (list, tuple)) else tuple(getattr(a, "shape", ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,17 +64,18 @@ def merge(
     """
     how = rule.method.combine.merge
     assert how is not None  # by check_mergeable
-    begun = start_of(rule, a.sizes)
-    other_begun = begun if other_rule is rule else start_of(other_rule, b.sizes)
+    first = start_of(rule, a.sizes)
+    other_first = copy_fields(first) if other_rule is rule else start_of(other_rule, b.sizes)
     if how.kind == "exact":
-        _check_same_start(begun, other_begun, (rule.random_state, other_rule.random_state))
+        _check_same_start(first, other_first, (rule.random_state, other_rule.random_state))
     if not b.n_steps:
         return a
     if not a.n_steps:
         return placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
     try:
-        sides = (rule, a, begun), (other_rule, b, other_begun)
-        one, other = (side(r, state, start(wide(first)) if start else first) for r, state, first in sides)
+        if start:
+            first, other_first = start(wide(first)), start(wide(other_first))
+        one, other = side(rule, a, first), side(other_rule, b, other_first)
         with np.errstate(all="ignore"):  # numbers that are not finite are refused by `placed`
             returned = how.rule(one, other, rule.settings)
         if not isinstance(returned, Mapping):
@@ -181,6 +182,11 @@ def with_derived(rule: StateRule, fields: Fields) -> Fields:
     """The fields, with what follows from them made anew."""
     derived = rule.method.combine.derive
     return fields | derived(fields, rule.settings) if derived else fields
+
+
+def copy_fields(fields: Fields) -> Fields:
+    """The same values in other arrays."""
+    return {name: np.array(a) for name, a in fields.items()}
 
 
 def wide(fields: Fields) -> Fields:

@@ -8,7 +8,7 @@ from typing import Any
 
 from orfit_bench.tables import sources
 from orfit_bench.tables.pandas_index import index_columns
-from orfit_bench.tables.sources import Batch, readable, schema_kinds
+from orfit_bench.tables.sources import Batch, arrow_kind, readable
 
 CONTINUATION = b"\xff\xff\xff\xff"
 """The first bytes of each message of a stream; files of Arrow's file format start with ARROW1."""
@@ -21,7 +21,7 @@ class ArrowStream:
         """A place in a file system of pyarrow, None if it is local; `name` is for messages."""
         self.name, self._place, self._filesystem = name, place, filesystem
         with readable(name), self._reader() as reader:
-            self.kinds: Mapping[str, str] = schema_kinds(reader.schema)
+            self.kinds: Mapping[str, str] = {field.name: arrow_kind(field.type) for field in reader.schema}
             self.index = index_columns(self.kinds, reader.schema.metadata)
 
     def _reader(self) -> Any:

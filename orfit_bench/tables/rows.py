@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.tables.encoding import ENCODED, Encoding
 from orfit_bench.tables.row_view import RowView
 from orfit_bench.tables.sources import Batch, Source
-from orfit_bench.tables.values import Array, as_integers, as_texts, exact_numbers
+from orfit_bench.tables.values import Array, as_integers, as_texts, decoded, exact_numbers
 
 INTEGERS = ("integer", "boolean", *ENCODED)
 """How the kinds of columns begin whose targets may be integers."""
@@ -55,11 +55,10 @@ class Cursor:
             return np.array(texts, object)
         kind = self.source.kinds[self.targets[0]] if len(self.targets) == 1 and not self.gaps else ""
         if kind.startswith(INTEGERS):
+            batch = {name: decoded(column) for name, column in batch.items()}
             integers = as_integers(batch[self.targets[0]]) if batch else np.empty(0, np.int64)
             if integers is not None:
                 return integers
-            if kind.startswith(ENCODED) and True in (nulls := batch[self.targets[0]].is_null().to_pylist()):
-                self._refuse_missing(self.targets[0], first + nulls.index(True))
         Y = np.empty((len(next(iter(batch.values()), ())), len(self.targets)))
         for i, name in enumerate(self.targets if batch else ()):
             Y[:, i] = exact_numbers(batch[name], self.source.name, name, first)

@@ -43,7 +43,7 @@ class ArrowSource:
     def __init__(self, name: str, dataset: Any, kinds: Mapping[str, str] | None = None) -> None:
         """A dataset; `kinds` says what its columns hold where their types do not."""
         self.name, self._dataset = name, dataset
-        self.kinds: Mapping[str, str] = kinds or schema_kinds(dataset.schema)
+        self.kinds: Mapping[str, str] = kinds or dataset_kinds(dataset)
         self.index = index_columns(self.kinds, dataset.schema.metadata)
 
     @cached_property
@@ -143,9 +143,12 @@ class readable:  # used as a statement: with readable(name)
         return "it has no header and no rows" if "Empty CSV file" in message else message.rstrip(": ")
 
 
-def schema_kinds(schema: Any) -> dict[str, str]:
-    """What the columns of a schema hold; Parquet files have categories of pandas that are no texts by their values."""
+def dataset_kinds(dataset: Any) -> dict[str, str]:
+    """What the columns of a dataset hold; Parquet files have categories of pandas that are no texts by their values."""
+    schema = dataset.schema
     kinds = {field.name: arrow_kind(field.type) for field in schema}
+    if getattr(getattr(dataset, "format", None), "default_extname", "") != "parquet":
+        return kinds
     encoded = {
         name for name in categorical_columns(schema.metadata) if kinds.get(name) in ("number", "integer", "boolean")
     }

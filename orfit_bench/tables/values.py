@@ -32,6 +32,12 @@ def as_numbers(column: Any) -> Array:
     return np.asarray(column, np.float64)
 
 
+def decoded(column: Any) -> Any:
+    """A column by its values where Arrow has them in a dictionary."""
+    values = getattr(getattr(column, "type", None), "value_type", None)
+    return column if values is None or not hasattr(column.type, "index_type") else column.cast(values)
+
+
 def as_integers(column: Any) -> Array | None:
     """A column of integers or booleans, also as doubles, as integers of 64 bits; None where it holds anything else."""
     if not isinstance(column, np.ndarray):

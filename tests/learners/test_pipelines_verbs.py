@@ -135,3 +135,10 @@ def test_an_error_of_a_noise_has_the_number_of_its_row_in_the_call():
     pipeline = ob.pipeline("standardize", "intercept", ob.create("kalman", backend="numpy"))
     with pytest.raises(ValueError, match=r"observation_noise\[55\] is nan"):
         pipeline.partial_fit(X, X.sum(axis=1), observation_noise=noise)
+
+
+def test_an_error_counts_all_missing_targets_of_the_call():
+    X, y = np.random.default_rng(0).standard_normal((200, 3)), np.zeros(200)
+    y[[0, 150, 160]] = np.nan
+    with pytest.raises(ValueError, match=r"y\[0\] is nan \(row 0; 3 such in all\)"):
+        ob.pipeline("standardize", ob.create("rls", backend="numpy")).partial_fit(X, y)

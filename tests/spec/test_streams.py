@@ -50,7 +50,7 @@ def test_a_target_for_each_row_is_wanted() -> None:
         ((X[:3], y[:3, None]), r"has y of shape \(3, 1\), want \(3,\) as the stream has it"),
         ((X[:3, :1], y[:3]), r"has X of shape \(3, 1\), want \(3, 2\)"),
         ((X[:3], None), r"has 3 rows of X and no targets"),
-        ((X[:3].tolist(), y[:3]), r"X: got list, want an array or a table \(n, d\)"),
+        ((X[:3, :1].tolist(), y[:3]), r"has X of shape \(3, 1\), want \(3, 2\)"),
         (X[:3], r"got ndarray, want a pair \(X, y\)"),
     ],
 )
@@ -73,3 +73,12 @@ def test_what_is_no_data_is_refused() -> None:
 def test_a_run_of_complex_numbers_is_refused() -> None:
     with pytest.raises(ValueError, match="want one of float64, float32; runs compare real numbers"):
         Suite(dtype="complex128")
+
+
+def test_held_out_rows_may_be_lists_and_subspaces_ignore_their_targets() -> None:
+    for data in (
+        Data(X, y, test=(X[:3].tolist(), y[:3].tolist())),
+        Data(X, y[:, None], test=(X[:3], y[:3, None].tolist())),
+        Data(X, None, test=(X[:3], y[:3])),
+    ):
+        assert Stream("mine", "", lambda data=data: data).load() is data

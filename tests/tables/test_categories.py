@@ -170,3 +170,18 @@ def test_categories_of_pandas_may_be_labels(tmp_path, ending, values):
     table.loc[2, "y"] = None
     with pytest.raises(ValueError, match="the target 'y' has no value in row 2"):
         Stream.from_table(table, "y").load()
+
+
+def test_categories_that_would_be_rounded_are_no_labels(tmp_path):
+    large = pd.Categorical(np.array([2**63 + 1, 2**63 + 2, 5], np.uint64))
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": large})
+    table.to_feather(tmp_path / "large.feather")
+    for stream in (Stream.from_table(table, "y"), Stream.from_file(tmp_path / "large.feather", "y")):
+        with pytest.raises(ValueError, match="column 'y' holds 9223372036854775809 in row 0, which would be rounded"):
+            stream.load()
+
+
+def test_categories_that_were_converted_are_numbers():
+    table = pa.Table.from_pandas(pd.DataFrame({"c": pd.Categorical([3.0, 4.0]), "y": [1.0, 2.0]}))
+    table = table.set_column(0, "c", table["c"].cast(pa.float64()))  # the notes of pandas stay
+    assert Stream.from_table(table, "y").load().X[:].tolist() == [[3.0], [4.0]]

@@ -53,12 +53,13 @@ def learn(
         parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
     backup = None if [part.move for part in parts] == [None] else learner.copy()
     found: list[Any] = []
-    start, seen = 0, learner.n_samples_seen_
+    start, seen, width = 0, learner.n_samples_seen_, 0
     try:
         for start, stop, move, moves_prior in _calls(parts, learner):
             if move is not None:
                 position = position.moved(learner, move)
             rows = Intercept().transform(position.rows(X[start:stop], standardizer))
+            width = rows.shape[1]
             all_at_once = (start, stop) == (0, len(X))
             Y = targets if all_at_once else [part_of(value, start, stop) for value in targets]
             some = given if all_at_once else {name: part_of(value, start, stop) for name, value in given.items()}
@@ -72,8 +73,8 @@ def learn(
     except BaseException as error:
         if backup is not None:
             learner.live_state = backup.live_state
-            if start and isinstance(error, (TypeError, ValueError)):
-                raise _error_of_call(error, learner, verb, (len(X), *rows.shape[1:]), targets, given) from None
+            if width and isinstance(error, (TypeError, ValueError)):
+                raise _error_of_call(error, learner, verb, (len(X), width), targets, given) from None
         elif learner.n_samples_seen_ != seen:
             return Learned(moments.after, position.after(counts), error=error)
         raise
@@ -86,8 +87,8 @@ def _error_of_call(
     """The error for what comes with the rows, with numbers of rows as in the call and not as in a part of it."""
     try:
         getattr(learner.copy(), verb)(np.zeros(shape, learner.dtype), *targets, **given)
-    except type(error) as found:
-        return found
+    except Exception as found:
+        return found if type(found) is type(error) else error
     return error
 
 

@@ -73,6 +73,7 @@ def test_members_equal_those_of_numba(in_place, method, dtype, d):
 def test_numbers_that_are_alike_are_filled_in_on_the_device(in_place, method, monkeypatch):
     """Members with equally many rows and the same settings, whose bounds and settings are not copied there."""
     X = np.random.default_rng(0).standard_normal((2, 9, 3, 4))
+    X[1, :, 1] = X[1, :, 0]  # so that all members of apa stop at the second row, and the kernel goes on from the third
     y = np.arange(27).reshape(9, 3) % 2
     more = {"apa": {"projection_order": 2}, "oja": {"n_components": 2}}.get(method, {})
     found = []

@@ -76,7 +76,7 @@ class Call:
         self._counts = (np.diff(p.starts) - learned)[places]
         self._rows = X, Y, self._bounds(p.starts, learned, places)
         self._learned = self.xp.empty(len(self.members), dtype="int64")
-        self._degraded = self.xp.empty(0, dtype="int64")
+        self._degraded: Array | None = None
         self._happened = self.xp.zeros(2, dtype="int32")
         self._out = X if out is None else out
         self._predicts = np.int32(out is not None)
@@ -128,7 +128,7 @@ class Call:
     @property
     def degraded(self) -> Array:
         """Where a kernel notes for each member whether it lost digits (m,)."""
-        if not len(self._degraded):
+        if self._degraded is None:
             self._degraded = self.xp.empty(len(self.members), dtype="int64")
         return self._degraded
 

@@ -2,7 +2,7 @@
 // included, and their targets b (k, r). T'T is the inverse, with T as orfit_bench_numba/_sliding_apa.py computes it.
 // Stops before a row with which the products of rows lose digits, or some combination of the rows may count as zero:
 // the host learns it by another way.
-// w (m, d, r), rows (m, order, d), targets (m, order, r), counts (m,) of rows in the windows, the oldest row of a window first; steps (n,),
+// w (m, d, r), rows (m, order, d) and targets (m, order, r), the oldest of a window first, counts (m,) of them, steps (n,),
 // eps (m,). In shared memory the new row takes the place of the oldest, `next`: the solution does not depend on the
 // order of the rows. It holds order (d + r) + d r + r + order (2 order + 2 r + 1) numbers.
 ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts, const REAL* X, const REAL* Y,
