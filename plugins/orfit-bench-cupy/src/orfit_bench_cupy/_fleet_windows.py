@@ -12,8 +12,6 @@ from orfit_bench.spec.arrays import enlarged, take
 from orfit_bench_cupy._fleets import LANES, Call, has_room
 from orfit_bench_cupy._transfers import Array, Host, fetch, learn_rows_on_host
 from orfit_bench_numba import apa, oja
-from orfit_bench_numpy.apa import step_members as step_windows
-from orfit_bench_numpy.oja import step_members as step_subspaces
 
 LARGEST_GROWTH = 100.0
 """Of |C x|^2, by a row that the kernel of oja learns: its square root is lost of the digits."""
@@ -41,7 +39,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
         learned[places] += call.launch("learn_subspaces", (C,), more, room + keeps_c * d * k, *limits)
         call.scatter(s.basis, C)
 
-    return learn_with_rest(advance, partial(learn_row_each_on_host, step_subspaces, s, X, Y, p, out), p)
+    return learn_with_rest(advance, partial(learn_row_each_on_host, oja.step_members, s, X, Y, p, out), p)
 
 
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
@@ -68,7 +66,7 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
             call.scatter(field, part if part is field else part[:, : field.shape[1]])
         s.count[call.members, 0] = np.minimum(s.count[call.members, 0] + went_on, order)
 
-    return learn_with_rest(advance, partial(learn_row_each_on_host, on_targets(step_windows), s, X, Y, p, out), p)
+    return learn_with_rest(advance, partial(learn_row_each_on_host, on_targets(apa.step_members), s, X, Y, p, out), p)
 
 
 def learn_row_each_on_host(

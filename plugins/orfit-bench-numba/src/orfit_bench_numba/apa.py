@@ -15,6 +15,7 @@ from orfit_bench_numba._apa_fleets import make_apa_fleet_learn
 from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, learn_rows
+from orfit_bench_numpy.apa import step_members as step_members
 
 COMPLEX = True
 

@@ -16,9 +16,9 @@ from orfit_bench_numba._oja_fleets import fleet_learn
 from orfit_bench_numba._orthonormal_row import bind_oja
 from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
-from orfit_bench_numpy.oja import rule, step
+from orfit_bench_numpy.oja import rule, step, step_members
 
-__all__ = ["bind_sample", "fleet_learn", "learn", "step"]
+__all__ = ["bind_sample", "fleet_learn", "learn", "step", "step_members"]
 
 COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
