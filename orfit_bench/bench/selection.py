@@ -122,8 +122,8 @@ def check_keys(table: Any, keys: Sequence[str], owner: str) -> None:
             raise ValueError(f"{owner} has no {key!r}{suggest(key, keys)}")
 
 
-LABELS = ". Labels that are numbers with a point, as 1.0: convert them to integers or texts"
-"""What may help where a classifier finds no labels: pandas makes such numbers of integers where a value is missing."""
+LABELS = ". If the labels are floats such as 1.0, convert them to integers or texts"
+"""A hint where a classifier finds no labels: pandas turns a column of integers with a missing value into floats."""
 
 
 def no_stream_message(method: Method, streams: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ _OTHERS = (_NUMPY.parent / name for name in ("scipy", "numba", "xarray"))
 LIBRARIES = tuple(map(str, (Path(orfit_bench.__file__).parent, _NUMPY, *_OTHERS)))
 """Folders whose code is not the author's."""
 HINT = "; a kernel refuses a row by returning fewer rows than it was given: len(X) says that all were learned"
-"""What the author of a kernel may have overlooked where rows that nobody else refuses are refused."""
+"""A hint for the author of a kernel that refuses ordinary rows: it may have returned a wrong count."""
 STANDARD = sysconfig.get_paths()["stdlib"]
 
 

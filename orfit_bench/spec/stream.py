@@ -30,7 +30,7 @@ OFFERS: dict[str, tuple[KindName, ...]] = {
 }
 """What a stream may offer, and the kinds of methods that can learn it: a subspace needs no y and ignores it.
 
-Gaps are numbers of which some are missing (NaN): filters only predict these rows.
+"gaps" are numbers of which some are missing (NaN), in rows that filters only predict.
 """
 
 
@@ -179,8 +179,8 @@ class Stream:
             Whether missing values become 0, with a further column that is 1 where one is missing. Otherwise they are
             refused.
         gaps : bool
-            Whether rows without a target stay, which filters move and predict without learning them. Otherwise they
-            are refused.
+            Whether rows without a target are kept: a filter predicts them and does not learn them. Otherwise they are
+            refused.
 
         Returns
         -------

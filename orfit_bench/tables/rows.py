@@ -55,7 +55,7 @@ class Cursor:
             return np.array(texts, object)
         kind = self.source.kinds[self.targets[0]] if len(self.targets) == 1 and not self.gaps else ""
         if kind.startswith(INTEGERS):
-            batch = {name: decoded(column) for name, column in batch.items()}
+            batch = {name: decoded(batch[name]) for name in self.targets if batch}
             integers = as_integers(batch[self.targets[0]]) if batch else np.empty(0, np.int64)
             if integers is not None:
                 return integers

@@ -27,7 +27,7 @@ from orfit_bench_numba import ridge
 
 __all__ = ["CHECKS_ROWS", "fleet_learn", "learn", "solve", "step"]
 CHECKS_ROWS = True
-"""Rows that are not finite are not bounded either, so that Numba's kernel gets them, which refuses them."""
+"""The bound of all sums also shows rows that are not finite; Numba's kernel gets them and refuses them."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -84,7 +84,7 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
 
 
 def sum_of_squares(X: Array) -> Array:
-    """Of all entries of X (n, d); the lengths of the rows take one pass, a product X . X two, with an array like X."""
+    """The sum of the squares of all entries of X (n, d), in one pass over X and without an array of its size."""
     xp = X.__array_namespace__()
     lengths = xp.linalg.norm(X, axis=1)
     return xp.vdot(lengths, lengths)
