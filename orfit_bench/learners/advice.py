@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
 
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
@@ -40,8 +41,28 @@ def refuse_arguments(method: Method, call: str, unknown: Mapping[str, object], k
         raise TypeError(f"{call} of {method.name} has no argument {name!r}{advice}")
 
 
+FIXED = frozenset({"rule", "method", "settings", "backend", "model", "dtype", "random_state", "initial_weights"})
+"""Attributes with which a learner is created, or which follow from them."""
+
+
+def refuse_assignment(learner: object, name: str, method: Method) -> NoReturn:
+    """AttributeError for an attribute that is fixed when a learner is created."""
+    raise AttributeError(
+        f"{name} cannot be assigned, since it is fixed when a learner of {method.name} is created: create another "
+        f"learner with the value that you want",
+        name=name,
+        obj=learner,
+    )
+
+
+def _settings(method: Method) -> set[str]:
+    return {setting.name for setting in method.settings}
+
+
 def about_learner(method: Method, name: str) -> str:
     """Why learners of a method lack an attribute, and what has it; empty for a name that nothing here has."""
+    if name in _settings(method):
+        return f'its settings are in learner.settings["{name}"]'
     estimator = f"orfit_bench.sklearn.ESTIMATORS[{method.name!r}]"
     if name in OF_WEIGHTS and method.state.layered:
         return "it fits a network: learner.state() has the weights of all layers"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.learners.advice import about_learner
+from orfit_bench.learners.advice import FIXED, about_learner, refuse_assignment
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.setting import describe_value
@@ -85,6 +85,14 @@ class Attributes:
                 if method and (advice := about_learner(method, name)):
                     raise AttributeError(f"a learner of {method.name} has no {name}: {advice}", name=name, obj=self)
             return object.__getattribute__(self, name)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Refuse settings and what follows from them: the rule would not change."""
+            if name[0] != "_":
+                given = vars(self)
+                if name in given.get("settings", ()) or (name in FIXED and name in given):
+                    refuse_assignment(self, name, given["method"])
+            object.__setattr__(self, name, value)
 
     # ------------------------------------------------------------------ for subclasses
 

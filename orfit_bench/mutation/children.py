@@ -50,13 +50,13 @@ def find(question: Question) -> list[Source]:
     """The files to mutate, found in a child."""
 
     def work(say: Say, folder: Path) -> None:
-        checks = _plan(question)
+        checks = plan(question)
         for source in find_sources({(c.backend, c.method) for c in checks}, question.modules):
             say(asdict(source))
 
     return [
         Source(s["module"], s["path"], [(a, b) for a, b in s["lines"]], [(b, m) for b, m in s["pairs"]])
-        for s in _answers(fork(work))
+        for s in answers(fork(work))
     ]
 
 
@@ -64,13 +64,13 @@ def measure(question: Question) -> list[Timed]:
     """The checks that the unchanged kernels pass, with their seconds. Raises ValueError if they fail one."""
 
     def work(say: Say, folder: Path) -> None:
-        for check in _plan(question):
+        for check in plan(question):
             began = time.perf_counter()
             result = run_check(check)
             say([asdict(check), time.perf_counter() - began, result.status, result.reason])
 
     found = []
-    for fields, seconds, status, reason in _answers(fork(work)):
+    for fields, seconds, status, reason in answers(fork(work)):
         check = PlannedCheck(**fields)
         if status in (FAILED, UNPROVEN):
             raise ValueError(
@@ -121,7 +121,7 @@ def verdict(text: str, status: int) -> tuple[bool, str, str]:
     return True, running, "time limit" if ended == signal.SIGALRM else f"the process died (status {status})"
 
 
-def _plan(question: Question) -> list[PlannedCheck]:
+def plan(question: Question) -> list[PlannedCheck]:
     """The checks of what is selected; a backend that is unavailable here is left out, unless it is named."""
     names, backends, dtypes, _, seed = question
     checks = plan_checks(names, backends=backends, dtypes=dtypes, seed=seed)
@@ -129,7 +129,8 @@ def _plan(question: Question) -> list[PlannedCheck]:
     return [check for check in checks if check.backend in named or known[check.backend].available]
 
 
-def _answers(child: Child) -> list[Any]:
+def answers(child: Child) -> list[Any]:
+    """What a child has said once it has ended. Raises ValueError if it failed or died."""
     try:
         text, status = child.wait()
     except KeyboardInterrupt:

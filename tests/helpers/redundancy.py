@@ -3,7 +3,8 @@
 `python3 dev.py redundancy lms rls --backend numba --mutants 40` judges mutants of the kernels of these methods, drawn
 at random: by all checks until one notices it, then by the others until a second one does. `--module
 orfit_bench.learners.rule` (which may be repeated, and may be a package) judges mutants of learner code by the checks of
-these methods. Verdicts are kept in the folder redundancy.journal, from which the next run resumes.
+these methods that run the changed statement. Verdicts are kept in the folder redundancy.journal, from which the next
+run resumes.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from helpers.lines_run import LinesRun, checks_that_run, measure_lines
+
 from orfit_bench import __version__
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.mutation import children
 from orfit_bench.mutation.children import Question, Timed
+from orfit_bench.mutation.learner_code import is_learner_code
 from orfit_bench.mutation.mutants import Mutant, make_mutants
 from orfit_bench.mutation.run import digest_of_tests, interval, make_mutant_key
 from orfit_bench.mutation.sources import Source
@@ -29,6 +33,8 @@ WANTED = 2
 """So many different checks have to notice a mutant."""
 IMPORT = "import"
 """What notices a mutant that cannot be imported, which no check has to."""
+NOT_RUN = "not run"
+"""Stands for the checks of a mutant that no check runs, which says nothing about the checks."""
 
 
 class Drawn(NamedTuple):
@@ -78,7 +84,9 @@ def after(label: str, names: Sequence[str], checks: Sequence[Timed]) -> tuple[li
     return [*names, name], [timed for timed in checks[place + 1 :] if timed.check.check != name]
 
 
-def judge_all(drawn: Sequence[Drawn], checks: Sequence[Timed], workers: int) -> Iterator[tuple[Drawn, list[str]]]:
+def judge_all(
+    drawn: Sequence[Drawn], checks: Sequence[Timed], lines: LinesRun, workers: int
+) -> Iterator[tuple[Drawn, list[str]]]:
     """The names of the checks that notice each mutant, at most two, in the order in which they are known."""
     waiting, running, kills = list(drawn), dict[str, tuple[Drawn, Trial]](), Counter[str]()
     try:
@@ -86,6 +94,10 @@ def judge_all(drawn: Sequence[Drawn], checks: Sequence[Timed], workers: int) -> 
             while waiting and len(running) < workers:
                 one = waiting.pop(0)
                 own = [timed for timed in checks if (timed.check.backend, timed.check.method) in one.source.pairs]
+                own = checks_that_run(one.mutant, one.source, own, lines)
+                if not own:
+                    yield one, [NOT_RUN]
+                    continue
                 own.sort(key=lambda timed: (-kills[timed.check.check], timed.seconds))
                 running[one.key] = one, Trial(one.mutant, own)
             for key, (one, trial) in list(running.items()):
@@ -126,11 +138,14 @@ def run(question: Question, n: int, workers: int, output: Path) -> str:
     waiting = [one for one in drawn if one.key not in kept]
     for one, names in found:
         report(one.mutant, names)
-    for one, names in judge_all(waiting, children.measure(question) if waiting else [], workers):
+    checks = children.measure(question) if waiting else []
+    paths = [source.path for source in sources if is_learner_code(source.module)]
+    lines = measure_lines(question, paths) if waiting and paths else {}
+    for one, names in judge_all(waiting, checks, lines, workers):
         journal.write({"key": one.key, "names": names, "tests": tests})
         found.append((one, names))
         report(one.mutant, names)
-    return summary(Counter(len(names) for _, names in found), total)
+    return summary(Counter(NOT_RUN if names == [NOT_RUN] else len(names) for _, names in found), total)
 
 
 def report(mutant: Mutant, names: Sequence[str]) -> None:
@@ -140,15 +155,17 @@ def report(mutant: Mutant, names: Sequence[str]) -> None:
         print(f"{mutant.module}:{mutant.line}: {mutant.before} -> {mutant.after}: {noticed}", flush=True)
 
 
-def summary(counts: Counter[int], total: int) -> str:
-    """The counts of mutants that two checks, one and none notice, with the interval for all mutants."""
-    n = counts.total()
-    if not n:
-        return "0 mutants: there is nothing to change"
-    low, high = interval(counts[WANTED], n) if n < total else (100 * counts[WANTED] / n,) * 2
+def summary(counts: Counter[int | str], total: int) -> str:
+    """The counts of mutants that two checks, one and none notice, with the interval for all that some check runs."""
+    n, unused = counts.total(), counts[NOT_RUN]
+    if n == unused:
+        return f"{n} mutants: no check runs what they change"
+    run = n - unused
+    low, high = interval(counts[WANTED], run) if n < total else (100 * counts[WANTED] / run,) * 2
     return (
-        f"{n} of {total} mutants: {counts[2]} noticed by two checks, {counts[1]} by one, {counts[0]} by none; "
-        f"by two: {100 * counts[2] / n:.0f} %, of all mutants, with 95 % confidence, {low:.0f} to {high:.0f} %"
+        f"{n} of {total} mutants: {counts[2]} noticed by two checks, {counts[1]} by one, {counts[0]} by none, {unused} "
+        f"run by no check; by two: {100 * counts[2] / run:.0f} % of those that are run, of all that are, with 95 % "
+        f"confidence, {low:.0f} to {high:.0f} %"
     )
 
 

@@ -169,3 +169,33 @@ def test_arguments_of_other_kinds_of_learners_are_refused_with_what_to_do(name, 
     learner = ob.create(name, backend="numpy").partial_fit(X, y)
     with pytest.raises(TypeError, match=message):
         getattr(learner, call)(*((X, y) if call == "log_likelihood" else (X,)), **given)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ob.create("rls", backend="numpy"),
+        ob.pipeline("standardize", ob.create("rls", backend="numpy")),
+        ob.fleet("rls", 2, backend="numpy"),
+    ],
+    ids=["learner", "pipeline", "fleet"],
+)
+def test_a_setting_cannot_be_assigned(model):
+    with pytest.raises(AttributeError, match="forgetting_factor cannot be assigned, since it is fixed when a learner"):
+        model.forgetting_factor = 0.5
+    model.note = "an attribute that means nothing to the learner"
+    assert model.note
+
+
+@pytest.mark.parametrize("name", ["rule", "settings", "dtype", "random_state"])
+def test_what_the_rule_determines_cannot_be_assigned(name):
+    model = learner("rls")
+    before = getattr(model, name)
+    with pytest.raises(AttributeError, match=f"{name} cannot be assigned"):
+        setattr(model, name, None)
+    assert getattr(model, name) is before
+
+
+def test_settings_are_read_from_settings():
+    with pytest.raises(AttributeError, match=r'its settings are in learner\.settings\["forgetting_factor"\]'):
+        _ = learner("rls").forgetting_factor

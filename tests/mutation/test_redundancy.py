@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from faults.fault import FAULTS
 from helpers import redundancy
-from helpers.redundancy import IMPORT, Trial, after, known_verdicts, summary
+from helpers.redundancy import IMPORT, NOT_RUN, Trial, after, known_verdicts, summary
 
 from orfit_bench.conformance.result import PlannedCheck
 from orfit_bench.jobs.journal import Journal
@@ -74,10 +74,12 @@ def test_changed_checks_judge_again_what_few_noticed(tmp_path: Path) -> None:
 
 
 def test_the_summary_has_an_interval_for_all_mutants() -> None:
-    text = summary(Counter({2: 45, 1: 2, 0: 3}), 900)
-    assert text.startswith("50 of 900 mutants: 45 noticed by two checks, 2 by one, 3 by none; by two: 90 %")
+    text = summary(Counter({2: 45, 1: 2, 0: 3, NOT_RUN: 7}), 900)
+    assert text.startswith("57 of 900 mutants: 45 noticed by two checks, 2 by one, 3 by none, 7 run by no check")
+    assert "by two: 90 % of those that are run" in text
     assert text.endswith("79 to 96 %")
     assert summary(Counter({2: 4}), 4).endswith("100 to 100 %")
+    assert summary(Counter({NOT_RUN: 2}), 4) == "2 mutants: no check runs what they change"
 
 
 def test_faults_are_counted() -> None:

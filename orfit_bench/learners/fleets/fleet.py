@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from orfit_bench.learners.advice import refuse_assignment
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.fleets import serialization
 from orfit_bench.learners.fleets.learning import (
@@ -61,6 +62,14 @@ class Fleet:
         rule = members.shared
         self.method, self.backend, self.dtype = rule.method, rule.backend, rule.dtype
         self._weights: dict[int, Array] = {}
+
+    if not TYPE_CHECKING:  # types know that there is no such attribute
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Refuse a setting of the members, which would not change."""
+            if (members := vars(self).get("members")) and name in members.shared.settings:
+                refuse_assignment(self, name, members.shared.method)
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return self.members.size

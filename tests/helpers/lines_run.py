@@ -1,0 +1,70 @@
+"""Which checks run which lines of learner code, measured by coverage.py: no other check can notice a change there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import coverage
+
+from orfit_bench.conformance.result import PlannedCheck
+from orfit_bench.conformance.runner import run_check
+from orfit_bench.mutation import children
+from orfit_bench.mutation.children import Question, Timed
+from orfit_bench.mutation.learner_code import is_learner_code
+from orfit_bench.mutation.mutants import Mutant
+from orfit_bench.mutation.processes import Say, fork
+from orfit_bench.mutation.sources import Source
+
+LinesRun = Mapping[str, Mapping[str, Collection[int]]]
+"""For each label of a check, the lines that it runs in each file."""
+
+
+def measure_lines(question: Question, paths: Sequence[str]) -> LinesRun:
+    """The lines of these files that each check runs, in a process of its own, so that nothing is computed already."""
+
+    def work(say: Say, folder: Path) -> None:
+        for check in children.plan(question):
+            child = fork(lambda tell, inner, check=check: tell([check.label, _lines_of(check, paths)]))  # type: ignore[misc]
+            say(children.answers(child)[0])
+
+    return dict(children.answers(fork(work)))
+
+
+def _lines_of(check: PlannedCheck, paths: Sequence[str]) -> dict[str, list[int]]:
+    measured = coverage.Coverage(data_file=None, include=list(paths), config_file=False)
+    measured.start()
+    try:
+        run_check(check)
+    finally:
+        measured.stop()
+    found: Any = measured.get_data()
+    return {path: sorted(found.lines(path) or []) for path in paths}
+
+
+def checks_that_run(mutant: Mutant, source: Source, checks: Sequence[Timed], run: LinesRun) -> list[Timed]:
+    """Those checks that run the changed statement; all of them if it runs at the import, or was not measured."""
+    if not is_learner_code(mutant.module):
+        return list(checks)
+    lines = statement_lines(source.path).get(mutant.line)
+    if lines is None:
+        return list(checks)
+    return [timed for timed in checks if not lines.isdisjoint(run[timed.check.label].get(source.path, ()))]
+
+
+@cache
+def statement_lines(path: str) -> dict[int, frozenset[int]]:
+    """For each line in a function the lines of its innermost statement, of a compound one those of its head."""
+    found: dict[int, frozenset[int]] = {}
+    for function in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
+        if isinstance(function, ast.FunctionDef | ast.Lambda):
+            body = function.body if isinstance(function.body, list) else []
+            for statement in [inner for outer in body for inner in ast.walk(outer) if isinstance(inner, ast.stmt)]:
+                inner = getattr(statement, "body", None)
+                last = inner[0].lineno - 1 if inner else statement.end_lineno or statement.lineno
+                lines = frozenset(range(statement.lineno, max(last, statement.lineno) + 1))
+                found |= dict.fromkeys(lines, lines)
+    return found
