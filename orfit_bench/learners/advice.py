@@ -41,8 +41,8 @@ def refuse_arguments(method: Method, call: str, unknown: Mapping[str, object], k
         raise TypeError(f"{call} of {method.name} has no argument {name!r}{advice}")
 
 
-FIXED = frozenset({"rule", "method", "settings", "backend", "model", "dtype", "random_state", "initial_weights"})
-"""Attributes with which a learner is created, or which follow from them."""
+FIXED = frozenset({"method", "settings", "backend", "model", "dtype", "random_state", "initial_weights"})
+"""Attributes of a learner that follow from its rule: to assign them would change nothing that is learned."""
 
 
 def refuse_assignment(learner: object, name: str, method: Method) -> NoReturn:

@@ -122,6 +122,7 @@ fault(
 fault(
     "loaded_in_half_precision",
     "load rounds the arrays to half precision",
+    "earlier_formats_are_read",
     "saved_state_continues_identically",
     "states_of_any_layout_are_restored",
     "any_order_of_operations",

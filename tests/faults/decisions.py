@@ -76,6 +76,7 @@ fault(
 fault(
     "unlike_learners_are_combined",
     "the sizes of learners are not compared when they are merged or averaged",
+    "averaging_does_not_depend_on_the_order",
     "unlike_learners_are_not_combined",
     "names_decide_what_is_merged",
     "any_order_of_operations",

@@ -21,6 +21,22 @@ from orfit_bench.spec import types
 convert, matrix, learn = validation.convert, validation.matrix, Rule.learn
 
 
+def _of_16_bits(value: Any, name: str, dtype: Any, *more: Any) -> Any:
+    array = np.asarray(value)
+    return convert(array.astype("int16") if array.dtype.kind == "i" else value, name, dtype, *more)
+
+
+fault(
+    "integers_have_16_bits",
+    "integers are learned modulo 2^16",
+    "any_type_of_numbers",
+    "any_type_of_numbers_in_one_row",
+    "non_numeric_input_is_refused",
+    "single_rows_are_refused_like_rows",
+    host=(validation, "convert", _of_16_bits),
+)
+
+
 def _learned_twice(self: Any, state: Any) -> None:
     X, Y = state.pending.concatenate()
     for _ in range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from faults.reference_learner import (
     reference_kernel,
     reference_with,
 )
+from orfit_bench.learners import configuration
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 
@@ -31,6 +33,7 @@ def _step_without_look(self: Any, state: Any, A: Any, Y: Any, inputs: Any = None
 fault(
     "steps_take_any_targets",
     "the targets of a step are not looked at",
+    "invalid_shapes_are_refused",
     "invalid_targets_are_refused",
     "any_order_of_operations",
     method=change(METHODS["sgd"], theory={"laws": ()}),
@@ -71,6 +74,34 @@ fault(
     method=RLS,
     kernel=reference_kernel("rls"),
     host=(Rule, "warn_of_lost_precision", _warns_always),
+)
+
+learn_number = SingleRow.learn_number
+
+
+def _learns_silently(self: Any, *arguments: Any) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return learn_number(self, *arguments)
+
+
+fault(
+    "learn_one_never_warns",
+    "a row that is learned alone gives no warning that digits are lost",
+    "lost_precision_is_warned_of_once",
+    "learn_one_warns_as_partial_fit",
+    method=RLS,
+    kernel=reference_kernel("rls"),
+    host=(SingleRow, "learn_number", _learns_silently),
+)
+fault(
+    "unlearned_rows_are_forgotten",
+    "what unlearned rows have taken from a sum of squares does not count as lost digits",
+    "unlearned_digits_are_warned_of",
+    "merges_remember_what_was_unlearned",
+    method=change(METHODS["ridge"], theory={"laws": ()}),
+    kernel=reference_kernel("ridge"),
+    host=(configuration, "share_left", lambda rule, state: 1.0),
 )
 
 

@@ -1,4 +1,4 @@
-"""A field that is not what its role says."""
+"""Fields that are not what their roles say, and components with other signs than their basis."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault
-from faults.reference_learner import PLAIN, WEIGHTS, KernelModule, plain
+from faults.reference_learner import OJA, PLAIN, WEIGHTS, KernelModule, plain, reference_kernel
+from orfit_bench.learners.subspace import Subspace
 from orfit_bench.spec import Field
+
+components: Any = Subspace.components_
+fault(
+    "components_have_the_opposite_signs",
+    "components_ are the opposite of the directions of the basis",
+    "components_have_the_signs_of_the_basis",
+    "state_matches_declaration",
+    method=OJA,
+    kernel=reference_kernel("oja"),
+    host=(Subspace, "components_", property(lambda self: -components.fget(self))),
+)
 
 SPREAD = Field("spread", ("parameter",), "sizes of the weights, at most 1", role="variances")
 

@@ -27,7 +27,7 @@ from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec import Field
-from orfit_bench.state import files, serialization
+from orfit_bench.state import files, header, serialization
 
 fault(
     "unknown_arrays_are_ignored",
@@ -35,6 +35,14 @@ fault(
     "spoiled_states_are_refused",
     "forged_bytes_are_refused",
     host=(serialization, "refuse_unknown", lambda given, fields: None),
+)
+fault(
+    "earlier_formats_are_refused",
+    "states of earlier formats are not read",
+    "earlier_formats_are_read",
+    "states_of_any_layout_are_restored",
+    "forged_files_are_refused",
+    host=(header, "READ", (4,)),
 )
 fault(
     "digests_of_arrays_are_not_compared",
@@ -56,6 +64,8 @@ def _prequential_in_other_words(self: Any, X: Any, y: Any, **more: Any) -> Any:
 fault(
     "prequential_has_errors_of_its_own",
     "prequential says about invalid input only that it is invalid",
+    "nonfinite_input_is_refused",
+    "single_rows_give_the_same_errors",
     "calls_give_the_same_errors",
     "missing_targets_are_of_a_wrong_type",
     method=LINEAR_LMS,

@@ -73,6 +73,7 @@ fault(
 fault(
     "bytes_are_not_checked",
     "bytes are read without a look at their length, version and checksum",
+    "forged_bytes_are_refused",
     "changed_bytes_are_refused",
     "cut_bytes_are_refused",
     host=(binary, "_check", lambda view: None),
@@ -107,6 +108,7 @@ read_file = files.read
 fault(
     "damaged_files_are_a_missing_key",
     "a file that is damaged raises KeyError",
+    "earlier_formats_are_read",
     "changed_files_are_refused",
     "cut_files_are_refused",
     "forged_files_are_refused",

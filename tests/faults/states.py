@@ -187,6 +187,7 @@ fault(
     "refused_rows_leave_no_trace",
     "predicts_before_each_step",
     "random_chunking",
+    "any_type_of_numbers_in_one_row",
 )
 def says_twice_the_rows(s, X, Y, p, out):
     """Twice the number of learned rows is returned."""
@@ -207,6 +208,10 @@ def _stores(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 fault(
     "counts_beyond_the_memory",
     "rows are counted although the memory is full",
+    "saved_state_continues_identically",
+    "restored_state_continues_identically",
+    "pickle_continues_identically",
+    "bytes_continue_identically",
     "state_size_is_bounded",
     "state_matches_declaration",
     method=change(

@@ -187,7 +187,7 @@ def test_a_setting_cannot_be_assigned(model):
     assert model.note
 
 
-@pytest.mark.parametrize("name", ["rule", "settings", "dtype", "random_state"])
+@pytest.mark.parametrize("name", ["settings", "dtype", "random_state"])
 def test_what_the_rule_determines_cannot_be_assigned(name):
     model = learner("rls")
     before = getattr(model, name)

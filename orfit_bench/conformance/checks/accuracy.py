@@ -51,6 +51,35 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
             ensure(not silent, f"{name}: no warning was given for rows that grow")
 
 
+def needs_single_rows_and_warning(context: CheckContext) -> str:
+    """The learners must have `learn_one`, and must be able to lose digits."""
+    return needs_single_rows(context) or needs_warning(context)
+
+
+@check(needs_single_rows_and_warning)
+def learn_one_warns_as_partial_fit(context: CheckContext) -> None:
+    """`learn_one` gives as many AccuracyWarnings at each row as `partial_fit`, with a prediction after each row."""
+    chunk = _growing(context)
+    one, rows = context.initialize(chunk), context.initialize(chunk)
+    given = 0
+    for i in range(FIRST + GROWING):
+        row = chunk.cut(i, i + 1)
+        got, want = (_count(context, *by) for by in ((one, row, _learn_one), (rows, row, context.learn_silently)))
+        ensure(
+            got == want,
+            f"row {i}: learn_one gave {got[0]} warnings and {'refused' if got[1] else 'learned'} it, partial_fit "
+            f"{want[0]} and {'refused' if want[1] else 'learned'} it",
+        )
+        given += got[0]
+        ensure(given or not mark_of(context, one), f"row {i} marks lost precision, and learn_one gave no warning")
+        if got[1]:
+            break
+
+
+def _learn_one(learner: Any, row: Chunk) -> None:
+    learn_one(learner, row.X[0], row, 0)
+
+
 @check(needs_mark)
 def copies_do_not_warn_again(context: CheckContext) -> None:
     """A learner that has warned of lost precision does not warn again, nor do its copies, bytes and pickles."""
@@ -102,7 +131,7 @@ def _ways(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
     if context.supports("blocks"):
         ways["step"] = context.step
     if not needs_single_rows(context):
-        ways["learn_one"] = lambda learner, row: learn_one(learner, row.X[0], row, 0)
+        ways["learn_one"] = _learn_one
     return ways
 
 

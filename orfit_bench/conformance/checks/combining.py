@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, worst
+from orfit_bench.conformance.check import Deviation, check, ensure_raises, worst
 from orfit_bench.conformance.checks.merging import merge_or_skip, needs_average, needs_merge, train_two
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.conformance.rows import frozen
 from orfit_bench.learners.averaging import average
 
 
@@ -48,30 +50,62 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
 
 @check(needs_average, numbers="any")
 def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
-    """`average` gives the same numbers in either order, and changes neither one learner alone nor equal ones."""
+    """`average` gives the same numbers in either order, and changes neither one learner alone nor equal ones.
+
+    A learner that counts for no rows does not change the others, and counts that are not possible are refused.
+    """
     B = context.batch_size
     chunk = context.rows(n=8 * B)
     parts = [context.train(chunk.cut(lo, lo + 4 * B)) for lo in (0, 4 * B)]
     swapped, equal = [learner.copy() for learner in parts], [parts[0].copy() for _ in range(3)]
-    average(parts)
+    average(iter(parts))
     average(reversed(swapped))
     before = equal[0].copy()
     average(equal)
     alone = before.copy()
     average([alone])
+    by_rows = [learner.copy() for learner in (parts[0], before)]
+    average(by_rows, rows=[0, 3])
+    backwards = [learner.copy() for learner in (before, parts[0])]
+    average(backwards, rows=[3, 0])
+    for rows in ([-1, 3], [0, 0], [3], [3, 1, 2]):
+        old = [learner.copy() for learner in parts]
+        ensure_raises(partial(average, parts, rows=rows), ValueError, f"an average of two by rows={rows}", "rows=")
+        for learner, want in zip(parts, old, strict=True):
+            context.ensure_identical(learner, want, f"after an average by rows={rows} was refused")
+    _ensure_outputs_refused(context, parts[0])
     return worst(
         [
             *(_compare(context, *pair, "averaged in either order") for pair in zip(parts, swapped, strict=True)),
             _compare(context, parts[0], parts[1], "averaged", arrays_only=True),
             _compare(context, equal[2], before, "averaged with its copies"),
             _compare(context, alone, before, "averaged alone"),
+            _compare(context, by_rows[1], before, "averaged with a learner of no rows", by_rows=True),
+            _compare(context, by_rows[0], backwards[1], "averaged by rows in either order"),
         ]
     )
 
 
-def _compare(context: CheckContext, got: Any, want: Any, of: str, arrays_only: bool = False) -> Deviation:
-    """Compare the fields that are compared by their entries; the step may be counted differently."""
-    compared = [f for f in layout_of(want).fields if f.compared == "entries"]
+def _ensure_outputs_refused(context: CheckContext, learner: Any) -> None:
+    """Learners of one output and of two must not be averaged."""
+    chunk = context.rows(n=4 * context.batch_size)
+    if chunk.y is None or not context.method.traits.numbers or chunk.y.ndim > 1:
+        return
+    two = chunk._replace(y=frozen(np.column_stack([chunk.y, chunk.y])))
+    if context.accepts(two):
+        act = partial(average, [learner, context.train(two)])
+        ensure_raises(act, ValueError, "an average of learners of one output and of two", "differ in outputs")
+
+
+def _compare(
+    context: CheckContext, got: Any, want: Any, of: str, arrays_only: bool = False, by_rows: bool = False
+) -> Deviation:
+    """Compare the fields that are compared by their entries; the step may be counted differently.
+
+    With `by_rows`, those are left out that do not count by rows in an average.
+    """
+    without = context.method.combine.average_weights if by_rows else ()
+    compared = [f for f in layout_of(want).fields if f.compared == "entries" and f.name not in without]
     names = [f.name for f in compared if f.dims or not arrays_only]
     fields, expected = host_arrays_of(got), host_arrays_of(want)
     pairs = [(np.asarray(fields[name]), np.asarray(expected[name])) for name in names]

@@ -136,7 +136,7 @@ def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
     chunk = context.rows()
     assert chunk.y is not None
     rows = np.vstack([np.zeros((1, FEATURES), chunk.X.dtype), chunk.X[:4]])
-    for order in (["b", "c", "a"], ["c", "a", "b"]):
+    for order in (["b", "c", "a"], ["c", "a", "b"], ["a\0", "b", "a"]):
         learner = context.create().partial_fit(np.zeros((3, FEATURES), chunk.X.dtype), order)
         _ensure_first(context, learner, rows, order)
     for labels, other in (([3, 1, 2], True), ([False, True, True], 1), (["b", "c", "a"], 1)):  # True == 1
@@ -172,6 +172,8 @@ def later_class_needs_a_larger_score(context: CheckContext) -> None:
         context.learn(learner, chunk.cut(i, i + 1))
         scores, known = context.predict(learner, rows), learner.classes_.tolist()
         after = learner.predict(rows).tolist()
+        kind = learner.predict(rows).dtype.kind
+        ensure(kind == np.asarray(chunk.y).dtype.kind, f"the predicted labels are an array of the kind {kind!r}")
         for row, old, new in zip(scores, before, after, strict=True):
             larger = not old or old == new or row[known.index(new)] > row[known.index(old)]
             ensure(larger, f"after row {i} the label changed from {old!r} to {new!r}: scores {row} of {known}")

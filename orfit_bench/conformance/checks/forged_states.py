@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure_raises
-from orfit_bench.conformance.checks.saved_files import read_members, save, with_member_without_ending
+from orfit_bench.conformance.checks.saved_files import (
+    in_format,
+    read_members,
+    save,
+    with_lengths_of_headers,
+    with_longer_member,
+    with_member_without_ending,
+)
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of
 from orfit_bench.learners.restoring import from_bytes, load
@@ -20,7 +27,7 @@ from orfit_bench.state import binary
 
 Header = dict[str, Any]
 Arrays = dict[str, Any]
-IMPOSSIBLE_VERSIONS: tuple[Any, ...] = ([1], [1, 0, 0], ["1", 0], [1.0, 0], "1.0", None, [10**6, 0])
+IMPOSSIBLE_VERSIONS: tuple[Any, ...] = ([1], [0, 0, 0], [1, 0, 0], ["1", 0], [1.0, 0], "1.0", None, [10**6, 0])
 """Of the specification for which a state was written; the last one is later than any."""
 Forge = Callable[[Header, Arrays], Any]
 """Changes a header or the arrays in place."""
@@ -36,6 +43,10 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
         forge(head, arrays)
         data = binary.pack(good.of_rule, head, arrays)
         ensure_raises(partial(from_bytes, data, **context.model), ValueError, what, "from_bytes")
+    data = learner.to_bytes()
+    for change in (len(data), 2**31):
+        act = partial(from_bytes, with_lengths_of_headers(data, change), **context.model)
+        ensure_raises(act, ValueError, "a header that is longer than the bytes", "cut, extended or damaged")
     for version in IMPOSSIBLE_VERSIONS:
         rule = json.dumps({**json.loads(good.of_rule), "spec_version": version}).encode()
         data = binary.pack(rule, good.of_state, good.arrays)
@@ -57,9 +68,16 @@ def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[
     for field in roles:
         if field != warning or "information_root" not in roles.values():  # with which earlier versions saved no mark
             yield f"no {field}", _without_array(field)
+    if warning in roles:
+        for mark in (2, 0.5):
+            yield f"{warning} of {mark}", _with_array(warning, partial(np.full_like, fill_value=mark))
     yield f"{name} of another shape", _with_array(name, lambda a: np.append(a.reshape(-1), [0, 0]).astype(a.dtype))
     yield f"{name} of integers", _with_array(name, lambda a: np.zeros(a.shape, np.int64))
     yield "an unknown array", lambda head, arrays: arrays.update(no_such_field=arrays[name])
+    B = context.batch_size
+    waiting = {"pending_X": np.zeros((B, learner.n_features_in_), learner.dtype)}
+    waiting["pending_y"] = np.zeros((B, header["n_outputs"]), learner.dtype)
+    yield f"{B} pending rows for a batch of {B}", lambda head, arrays: arrays.update(waiting)
     for value in (np.nan, np.inf):
         yield f"{value} in {name}", _with_array(name, partial(_with_last, value))
     yield "names of too many features", _with_entry("feature_names", [f"x{i}" for i in range(99)])
@@ -75,6 +93,7 @@ def _impossible_labels(classes: list[Any]) -> dict[str, Any]:
         "of a type that labels cannot have": [*classes[:-1], 0.5],
         "not unique": [*classes[:-1], classes[0]],
         "too few": classes[:-1],
+        "too many": [*classes, 7 if isinstance(classes[0], int) else "one more"],
         "not a list": "".join(map(str, classes)),
     }
 
@@ -110,8 +129,15 @@ def forged_files_are_refused(context: CheckContext) -> None:
         for what, members in _changed_members(good):
             np.savez(path, allow_pickle=False, **members)
             ensure_raises(partial(load, path, **context.model), ValueError, what, str(path))
-        path.write_bytes(with_member_without_ending(save(context, 9)))
-        ensure_raises(partial(load, path, **context.model), ValueError, "a member without its ending", str(path))
+        for what, change in ("a member without its ending", with_member_without_ending), ("bytes", with_longer_member):
+            path.write_bytes(change(save(context, 9)))
+            ensure_raises(partial(load, path, **context.model), ValueError, f"{what} after the array", str(path))
+        earlier = in_format(good, 3)
+        for wrong in (0, 2**33):
+            np.savez(path, allow_pickle=False, **(earlier | {"checksum": np.array(wrong)}))
+            ensure_raises(partial(load, path, **context.model), ValueError, "a wrong checksum in format 3", str(path))
+        np.savez(path, allow_pickle=False, **in_format(good, 2))
+        load(path, **context.model)
         np.savez(path, allow_pickle=False, **good)
         want = context.train(context.rows(n=9))
         context.ensure_identical(load(path, **context.model), want, "written again without a change, the learner")

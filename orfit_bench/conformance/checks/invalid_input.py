@@ -43,6 +43,7 @@ def invalid_shapes_are_refused(context: CheckContext) -> None:
         yield "X without columns", X[:, :0], y
         if y is not None:
             yield "y that is too short", X, y[:-1]
+            yield "y that is too long", X, np.concatenate([y, y[:1]])
             yield "y of the first row alone", X, y[:1]
             yield "a single target for several rows", X, y[0, 0] if y.ndim > 1 else y[0]
             yield "y of three dimensions", X, y.reshape(-1, 1, 1)
@@ -50,6 +51,9 @@ def invalid_shapes_are_refused(context: CheckContext) -> None:
                 yield "labels of two columns", X, np.array([y, y], object).T
 
     _ensure_refused(context, invalid, ValueError)
+    if context.supports("blocks"):
+        learner, nothing = context.initialize(context.rows()), context.rows().cut(0, 0)
+        ensure_raises(partial(context.step, learner, nothing), ValueError, "a step without rows", "no rows")
 
 
 @check()
@@ -64,7 +68,8 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
     ]
     if context.method.traits.numbers and good.y is not None:
         bad.append(("another number of outputs", good.X, np.ones((4, 3))))
-        bad += [("an output too few", good.X, good.y[:, :-1])] if good.y.ndim > 1 else []
+        if good.y.ndim > 1:
+            bad += [("an output too few", good.X, good.y[:, :-1]), ("one-dimensional y", good.X, good.y[:, 0])]
     for what, X, y in bad:
         ensure_raises(partial(learner.partial_fit, X, *([] if y is None else [y])), ValueError, what)
         context.ensure_identical(learner, before, f"after {what} was refused")
@@ -85,12 +90,12 @@ def _ensure_start_refused(context: CheckContext, d: int, c: int, shape: tuple[in
     ensure_raises(lambda: learner.partial_fit(rows.X, y), ValueError, what, str(shape))
 
 
-def start_of_shape(context: CheckContext, shape: tuple[int, ...]) -> Any:
-    """A learner of numbers that starts from weights of this shape; None if there is none."""
+def start_of_shape(context: CheckContext, shape: tuple[int, ...], value: float = 0.0) -> Any:
+    """A learner of numbers that starts from weights of this shape, all equal; None if there is none."""
     if not context.method.traits.numbers or context.variant.model is not LINEAR:
         return None
     try:
-        return context.create(initial_weights=np.zeros(shape))
+        return context.create(initial_weights=np.full(shape, value))
     except (TypeError, ValueError):  # it has no weights that a user sets
         return None
 
@@ -102,7 +107,7 @@ def nonfinite_input_is_refused(context: CheckContext) -> None:
     def invalid(good: Chunk) -> Invalid:
         for value in (np.nan, np.inf, -np.inf):
             X = good.X.copy()
-            X[2, 1] = value
+            X[2, 1] = X[3, 0] = value
             yield f"X with {value}", X, good.y
             if good.y is not None and good.y.dtype.kind == "f" and not (np.isnan(value) and context.method.traits.gaps):
                 y = good.y.copy()
@@ -111,6 +116,11 @@ def nonfinite_input_is_refused(context: CheckContext) -> None:
 
     with hint_for_checked_rows(context):
         _ensure_refused(context, invalid, ValueError)
+    chunk = context.rows()
+    X = np.array(chunk.X)
+    X[4, 1] = X[7, 0] = np.nan
+    act = partial(context.learn, context.create(), chunk.with_rows(X))
+    ensure_raises(act, ValueError, "X with NaN in two rows", "row 4, column 1")
 
 
 @check()
@@ -135,6 +145,8 @@ def non_numeric_input_is_refused(context: CheckContext) -> None:
             yield "complex y", X, np.ones(len(X)) + 1j
             yield "a masked y", X, np.ma.masked_array(np.ones(len(X)), mask=[True] * len(X))
             yield "y of dates", X, np.array(["2020-01-01"] * len(X), "M8[D]")
+            if y.dtype.kind == "U":
+                yield "labels of two kinds", X, [*y[:-1].tolist(), 7]
 
     _ensure_refused(context, of_values, ValueError)
     _ensure_refused(context, of_types, TypeError)

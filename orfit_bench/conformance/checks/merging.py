@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.conformance.acceptance import ensure_finite
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Chunk, frozen
@@ -18,6 +19,9 @@ from orfit_bench.spec.law import to_numpy64
 
 TURNS = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 """Orders of three learners: the second and the third are each merged into the first."""
+
+COUNTS = ((1, 3), (0, 2), (2, 2))
+"""Numbers of rows by which two learners are averaged."""
 
 
 def needs_merge(context: CheckContext) -> str:
@@ -141,6 +145,7 @@ def merge_leaves_other_unchanged(context: CheckContext) -> None:
 def averages_as_declared(context: CheckContext) -> Deviation:
     """`average` gives every learner the mean of the declared fields, and changes no other field.
 
+    Given numbers of rows, they are the weights of the mean.
     Afterwards only fields without dimensions may differ: each array is averaged, or follows from averaged ones.
     """
     chunk = context.rows(n=12 * context.batch_size)
@@ -151,11 +156,18 @@ def averages_as_declared(context: CheckContext) -> Deviation:
     expected = {n: np.mean([own[n] for own in fields], axis=0) for n in names}
     if combine.derive:
         expected |= combine.derive(fields[0] | expected, parts[0].settings)
+    copies = [[learner.copy() for learner in parts] for _ in COUNTS]
     average(parts)
     for learner in parts:
         ensure_finite(context, learner, chunk)
     average(parts[:1])  # which is its own mean
+    for rows in ((-1, 2), (0, 0)):
+        ensure_raises(partial(average, parts, rows=rows), ValueError, f"an average by rows={rows}", "rows=")
     pairs = []
+    for learners, rows in zip(copies, COUNTS, strict=True):
+        average(iter(learners), rows=rows)
+        means = {n: np.average([own[n] for own in fields], axis=0, weights=rows) for n in names}
+        pairs += [(to_numpy64(host_arrays_of(a)[n]), means[n]) for a in learners for n in names]
     for learner, own in zip(parts, fields, strict=True):
         after, want = host_arrays_of(learner), own | expected
         pairs += [(to_numpy64(after[n]), want[n]) for n in want if n not in combine.average_weights]

@@ -106,6 +106,10 @@ def names_are_kept(context: CheckContext) -> None:
         learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
         context.ensure_identical(other, learner, f"{what}, after a row with its entries in another order")
     _ensure_weights_have_names(context, learner, names)
+    for wrong in (["a", *names[1:]], ["z", *names[1:]]):
+        if "feature" in (state := learner.state()).coords:
+            act = partial(restore, state.assign_coords(feature=wrong), **context.model)
+            ensure_raises(act, ValueError, f"a state whose first column is {wrong[0]!r}", "feature")
     if merges_by_default(context, learner):
         merged = learner.merge(_learn_unnamed(context, chunk))
         ensure(merged.feature_names_in_.tolist() == names, "a merge with a learner without names forgets the names")
@@ -149,9 +153,9 @@ def state_names_the_columns(context: CheckContext) -> None:
     along = {"feature": NAMES} | ({"parameter": NAMES} if context.variant.model is LINEAR else {})
     _ensure_names(named, along)
     for dim in along.keys() & named.coords.keys():
-        other = named.assign_coords({dim: NAMES[::-1]})
-        act = partial(restore, other, **context.model)
-        ensure_raises(act, ValueError, f"a state with other names along {dim}", dim)
+        for wrong in (NAMES[::-1], ["w0", *NAMES[1:]]):
+            act = partial(restore, named.assign_coords({dim: wrong}), **context.model)
+            ensure_raises(act, ValueError, f"a state with the names {wrong} along {dim}", dim)
     ensure(not plain.coords, f"after rows without names, the state has names along {', '.join(map(str, plain.coords))}")
     chunk = _two_outputs(context)
     if chunk is not None:

@@ -21,6 +21,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.restoring import load, restore
 from orfit_bench.spec import LINEAR, Diagonal
+from orfit_bench.state.serialization import RENAMED
 
 SEEDS = 10
 """Seeds that are tried: random steps cannot be the same with all of them."""
@@ -67,8 +68,14 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
         "a number of features of another size": with_header(n_features=learner.n_features_in_ + 1),
     }
     head = json.loads(learner.state().attrs["orfit_bench"])
+    B, sizes = context.batch_size, {"pending_X": learner.n_features_in_, "pending_y": head["n_outputs"]}
+    found[f"{B} pending rows for a batch of {B}"] = lambda state, header: state.drop_dims("waiting").assign(
+        {name: (("waiting", f"column of {name}"), np.zeros((B, size), learner.dtype)) for name, size in sizes.items()}
+    )
     if head["n_outputs"] > 1:
         found["y of one dimension with several outputs"] = with_header(y_is_vector=True)
+    if (mark := context.method.state.warning and context.method.state.warning.field) and mark in learner.state():
+        found[f"{mark} of 2"] = lambda state, header: state.assign({mark: state[mark] * 0 + 2})
     for version in IMPOSSIBLE_VERSIONS:
         found[f"version {version!r}"] = with_header(spec_version=version)
     names = [f"x{i}" for i in range(learner.n_features_in_)]
@@ -78,6 +85,8 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
         labels = head["classes"]
         found["labels of two types"] = with_header(classes=[*labels[:-1], 7])
         found["a label that occurs twice"] = with_header(classes=[*labels[:-1], labels[0]])
+        found["a label too few"] = with_header(classes=labels[:-1])
+        found["labels that are no integers"] = with_header(classes=[i + 0.5 for i in range(len(labels))])
     settings = json.loads(learner.state().attrs["settings"])
     for setting in context.method.settings:
         if setting.type.kind in ("number", "schedule"):
@@ -96,6 +105,10 @@ def states_of_any_layout_are_restored(context: CheckContext) -> None:
                 state[name] = (array.dims, to_buffer(array.values, number))
         context.ensure_identical(restore(state, **context.model), learner, f"restored from layout {number}")
     _ensure_read_in_fortran_order(context, learner)
+    state = learner.state().rename({now: before for before, now in RENAMED.items() if now in learner.state()})
+    header = json.loads(state.attrs["orfit_bench"]) | {"format": 1}
+    state.attrs["orfit_bench"] = json.dumps(header)
+    context.ensure_identical(restore(state, **context.model), learner, "restored from a state of format 1")
     name = layout_of(learner).fields[0].name
     state = learner.state()
     state[name] = (state[name].dims, np.zeros(state[name].shape, "float16"))

@@ -36,6 +36,23 @@ def fields_are_what_their_roles_say(context: CheckContext) -> None:
                 ensure(not wrong, f"after {end} rows {f.name}, of role {f.role}, {wrong}")
 
 
+def needs_basis(context: CheckContext) -> str:
+    """The learners must have components_."""
+    return "it learns no subspace" if context.method.traits.supervised else ""
+
+
+@check(needs_basis, numbers="any")
+def components_have_the_signs_of_the_basis(context: CheckContext) -> None:
+    """Each row of components_ points in the direction of its column of the basis, and not in the opposite one."""
+    for n in (1, ROWS):
+        learner = context.train(context.rows(n=n))
+        basis = learner.array("basis")
+        basis = basis[:, basis.any(axis=0)]
+        components = np.asarray(learner.backend.asnumpy(learner.components_))
+        along = np.einsum("ij,ji->i", components, basis).real
+        ensure((along > 0).all(), f"after {n} rows a component has the opposite sign of the basis: {along}")
+
+
 def _fault_of(role: str, a: Array) -> str:
     """What is wrong with a field of this role; empty if nothing is."""
     diagonal: Any = a if role == "variances" else np.diagonal(a)

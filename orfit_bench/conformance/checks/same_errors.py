@@ -44,6 +44,9 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
     _ensure_start_refused_alike(context, chunk.cut(0, B))
+    for name, call in calls_that_learn(context).items():
+        error = _error_of(partial(call, context.create(), chunk.cut(0, B)._replace(X=chunk.X[:B, :0])))
+        ensure("column" in error, f"{name} of first rows without columns: want an error, got {error or 'none'}")
 
 
 def _ensure_start_refused_alike(context: CheckContext, chunk: Chunk) -> None:
@@ -79,6 +82,9 @@ def questions_give_the_same_errors(context: CheckContext) -> None:
                 got == want, f"{what}: the error of predict_one is {got or 'none'}, that of predict {want or 'none'}"
             )
     _ensure_coordinates_refused(context, learner)
+    if hasattr(learner, "predict"):
+        act = partial(learner.predict, chunk.X, no_such_argument=1)
+        ensure_raises(act, TypeError, "predict with an unknown argument", "no_such_argument")
 
 
 def _ensure_coordinates_refused(context: CheckContext, learner: Any) -> None:
@@ -120,6 +126,16 @@ def _ensure_targets_refused_alike(context: CheckContext, chunk: Chunk) -> None:
         y = np.reshape(chunk.y[:1], (1, -1))
         got = _error_of(partial(context.train(chunk.cut(0, 2)).learn_one, x, y))
         ensure(f"got shape {y.shape}" in got, f"learn_one with y {y.shape}: want an error with this shape, got {got}")
+        if context.accepts(two := chunk._replace(y=np.repeat(chunk.y.reshape(len(chunk.X), -1)[:, :1], 2, axis=1))):
+            learner = context.train(two)
+            for name, call in calls_that_learn(context).items():
+                got = _error_of(partial(call, learner, chunk.cut(0, 4)._replace(y=np.ones(4))))
+                ensure("as in the first call" in got, f"{name} of y (n,) after y (n, 2): want an error, got {got}")
+            for y in (np.ones(3, learner.dtype), np.ones(1, learner.dtype)):
+                got, before = _error_of(partial(learner.learn_one, x, y)), learner.to_bytes()
+                what = f"learn_one with {len(y)} targets for two outputs"
+                ensure(got.startswith("ValueError: y: got"), f"{what}: want ValueError with the shape, got {got}")
+                ensure(learner.to_bytes() == before, f"{what} changed the learner")
 
 
 def _error_of(call: Callable[[], Any]) -> str:
@@ -147,11 +163,13 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
         return
     yield "a set as targets", good.X, {1, 2}
     yield "targets that are too few", good.X, good.y[:-1]
+    yield "targets that are too many", good.X, np.concatenate([good.y, good.y[:1]])
     yield "the first target alone", good.X, good.y[:1]
     yield "targets of two columns too many", good.X, np.ones((len(good.X), 99))
     yield "targets of three dimensions", good.X, good.y.reshape(-1, 1, 1)
     if good.y.dtype.kind == "U":
         yield "labels of two columns", good.X, np.array([good.y, good.y], object).T
+        yield "labels of two kinds", good.X, [7, *good.y[1:].tolist()]
     yield "complex targets", good.X, np.ones(len(good.X)) + 1j
     yield "masked targets", good.X, np.ma.masked_array(np.ones(len(good.X)), mask=[True] * len(good.X))
 
@@ -175,7 +193,7 @@ def _invalid_single(good: Chunk, too_many: int, gaps: bool) -> Iterator[tuple[st
 def _invalid_rows(X: Array) -> Iterator[tuple[str, Any]]:
     """What is wrong, and rows."""
     wrong = X.copy()
-    wrong[-1, 1] = np.nan
+    wrong[-1, 1] = wrong[-1, -1] = np.nan
     yield NOT_FINITE[0], wrong
     yield NOT_FINITE[1], np.where(np.isnan(wrong), np.inf, wrong)
     yield "complex rows", X + 1j

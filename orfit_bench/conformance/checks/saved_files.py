@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.check import check, ensure, ensure_raises
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.learners.restoring import load
+from orfit_bench.state import binary, files
+from orfit_bench.state.serialization import RENAMED
 
 PLACES = 24
 """Bytes of a file that are changed, one at a time."""
@@ -46,6 +51,7 @@ def cut_files_are_refused(context: CheckContext) -> None:
     cuts += [("the middle is missing", data[: n // 3] + data[n // 3 + 8 :]), ("text", b"no learner")]
     cuts += [("the end of another file", data[: n // 2] + other[n // 2 :])]
     cuts += [("a member without its ending", with_member_without_ending(data))]
+    cuts += [("a member with bytes after its array", with_longer_member(data))]
     _ensure_refused_or_equal(context, iter(cuts), b"")
 
 
@@ -55,6 +61,36 @@ def save(context: CheckContext, n: int) -> bytes:
         path = Path(folder, "state.npz")
         context.train(context.rows(n=n)).save(path)
         return path.read_bytes()
+
+
+@check(all_variants=False)
+def earlier_formats_are_read(context: CheckContext) -> None:
+    """Files of formats 1 to 3, which have no digests, are read; a wrong checksum of format 3 raises ValueError."""
+    learner = context.train(context.rows(n=9))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state.npz")
+        learner.save(path)
+        members = read_members(path.read_bytes())
+        for number in (1, 2, 3):
+            earlier = in_format(members, number)
+            np.savez(path, allow_pickle=False, **earlier)
+            context.ensure_identical(load(path, **context.model), learner, f"read from format {number}")
+        for wrong in (0, int(earlier["checksum"]) - 1, int(earlier["checksum"]) + 1, 2**32):
+            np.savez(path, allow_pickle=False, **(earlier | {"checksum": np.array(wrong)}))
+            ensure_raises(partial(load, path, **context.model), ValueError, "a wrong checksum in format 3", "checksum")
+
+
+def in_format(members: dict[str, Any], number: int) -> dict[str, Any]:
+    """The members of the same file in an earlier format."""
+    head = json.loads(bytes(members["header"]))
+    del head["digests"]
+    header = np.frombuffer(json.dumps(head | {"format": number}).encode(), np.uint8)
+    arrays = {name: a for name, a in members.items() if name not in ("header", "checksum")}
+    if number == 1:
+        earlier_names = {now: before for before, now in RENAMED.items()}
+        arrays = {earlier_names.get(name, name): a for name, a in arrays.items()}
+    sums = {"checksum": np.array(files.checksum(header, arrays))} if number == 3 else {}
+    return {"header": header, **arrays, **sums}
 
 
 def read_members(data: bytes) -> dict[str, Any]:
@@ -72,6 +108,24 @@ def with_member_without_ending(data: bytes) -> bytes:
             changed.writestr(name, given.read(name))
         changed.writestr(last.removesuffix(".npy"), given.read(last))
     return stream.getvalue()
+
+
+def with_longer_member(data: bytes) -> bytes:
+    """The archive with eight more bytes at the end of its last member."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(stream, "w") as changed:
+        *rest, last = given.namelist()
+        for name in rest:
+            changed.writestr(name, given.read(name))
+        changed.writestr(last, given.read(last) + bytes(8))
+    return stream.getvalue()
+
+
+def with_lengths_of_headers(data: bytes, change: int) -> bytes:
+    """The bytes of a learner in which the length of its second header is another, with the right checksum."""
+    length, of_rule, of_state = binary.LENGTHS.unpack_from(data, binary.PREFIX.size)
+    body = binary.LENGTHS.pack(length, of_rule, of_state + change) + data[binary.START :]
+    return binary.PREFIX.pack(binary.MAGIC, binary.VERSION, zlib.crc32(body)) + body
 
 
 def _with_changed_byte(members: dict[str, Any], name: str, rng: Any) -> bytes:

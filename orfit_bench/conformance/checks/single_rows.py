@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import hint_for_checked_rows
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying
+from orfit_bench.conformance.checks.saved_files import with_lengths_of_headers
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.learners.restoring import from_bytes
@@ -26,7 +27,7 @@ def learn_one(learner: Any, x: Any, chunk: Chunk, i: int) -> None:
         learner.learn_one(x)
     else:
         y = chunk.y[i]
-        y = y.item() if i % 2 and y.ndim == 0 else y
+        y = y.item() if i % 2 and isinstance(y, np.generic) else y
         if i % 3 == 2:
             learner.learn_one(x=x, y=y)
         else:
@@ -40,15 +41,24 @@ def predict_one(context: CheckContext, learner: Any, x: Array) -> Array:
     return found if supervised else np.asarray(found[0])
 
 
+def _predict(context: CheckContext, learner: Any, X: Array) -> Array:
+    """The predictions for several rows, or their projections, in host memory."""
+    found = learner.predict(X) if context.method.traits.supervised else learner.transform(X)
+    return np.asarray(learner.backend.asnumpy(found))
+
+
 @check(needs_single_rows, numbers="any")
 def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     """`learn_one` changes the state as `partial_fit` with this row, and `predict_one` returns what `predict` does."""
     skip_if_time_varying(context)
     chunk = context.rows()
     one, rows = context.create(), context.create()
+    predicted: list[tuple[Array, Array]] = []
     for i in range(len(chunk.X)):
         learn_one(one, chunk.X[i], chunk, i)
         context.learn_silently(rows, chunk.cut(i, i + 1))
+        if i % 2 and not context.method.traits.labels:
+            predicted.append((predict_one(context, one, chunk.X[i]), _predict(context, rows, chunk.X[i : i + 1])[0]))
         ensure(one.pending == rows.pending, f"{one.pending} rows are pending after row {i}, want {rows.pending}")
     ensure(one.n_samples_seen_ == len(chunk.X), f"n_samples_seen_ is {one.n_samples_seen_} after {len(chunk.X)} rows")
     _ensure_refused(context, one, chunk)
@@ -58,9 +68,8 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
         single, several = [one.predict_one(x) for x in chunk.X], one.predict(chunk.X).tolist()
         ensure(single == several, f"predict_one returns {single}, predict {several}")
     else:
-        together = one.predict(chunk.X) if context.method.traits.supervised else one.transform(chunk.X)
         alone = np.array([predict_one(context, one, x) for x in chunk.X])
-        pairs.append((alone, np.asarray(one.backend.asnumpy(together))))
+        pairs += [(alone, _predict(context, one, chunk.X)), *predicted]
     return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
@@ -114,3 +123,5 @@ def cut_bytes_are_refused(context: CheckContext) -> None:
         ("another end", data[: n // 2] + other[n // 2 :]),
     ):
         ensure_raises(partial(from_bytes, bytes(cut), **context.model), ValueError, what)
+    longer = partial(from_bytes, with_lengths_of_headers(data, n), **context.model)
+    ensure_raises(longer, ValueError, "headers that are longer than the bytes", f"got {n} bytes")

@@ -13,9 +13,10 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, Violation, check, ensure, worst
 from orfit_bench.conformance.checks.agreement import needs_reference
+from orfit_bench.conformance.checks.invalid_input import start_of_shape
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, bytes_of, host_arrays_of, layout_of
-from orfit_bench.conformance.rows import bits
+from orfit_bench.conformance.rows import FEATURES, bits
 from orfit_bench.conformance.variants import smallest
 from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.spec import REFERENCE
@@ -33,6 +34,8 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
         stayed = context.train(chunk.cut(0, i))
         moved = move(stayed)
         context.ensure_identical(moved, stayed, message)
+        sizes = moved.state_bytes, stayed.state_bytes
+        ensure(sizes[0] == sizes[1], f"{message}, it has {sizes[0]} bytes of state, want {sizes[1]}")
         predictions, expected = (context.learn(learner, chunk.cut(i, 24)) for learner in (moved, stayed))
         context.ensure_identical(moved, stayed, f"{message}, {24 - i} rows later")
         ensure(bits(predictions) == bits(expected), f"{message}, its predictions differ")
@@ -43,6 +46,11 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
         narrow = context.with_settings(**smallest(context.method))
         one = narrow.train(narrow.rows(n=2, d=1))
         narrow.ensure_identical(move(one), one, f"{message}, with one feature")
+        for scale in (0.0, 0.125):  # in turn, so that none gets the start of the learner before
+            outputs = () if chunk.y is None else chunk.y.shape[1:]
+            if (started := start_of_shape(context, (FEATURES, *outputs), scale)) is not None:
+                context.learn_silently(started, chunk.cut(0, 0))
+                context.ensure_identical(move(started), started, f"{message}, with other initial weights")
 
 
 @check(numbers="any")
@@ -119,6 +127,13 @@ def state_matches_declaration(context: CheckContext) -> None:
     if layout.grows:
         count = layout.count(arrays_of(learner))
         ensure(state.sizes[layout.grows] == count, f"{count} entries are counted, {state.sizes[layout.grows]} are kept")
+    if not context.method.traits.supervised:
+        basis, components = state["basis"].values, learner.backend.asnumpy(learner.components_)
+        signs = np.sign(np.diagonal(components @ basis[:, basis.any(axis=0)]).real)
+        ensure((signs > 0).all(), f"components_ has the signs {signs} relative to the basis")
+    names = [*(f.name for f in layout.fields), "pending_X", "pending_y"]
+    held = sum(state[name].nbytes for name in names)
+    ensure(learner.state_bytes == held, f"state_bytes is {learner.state_bytes}, the arrays have {held} bytes")
     for f in layout.fields:
         ensure(f.name in state, f"the state lacks {f.name!r}")
         a = state[f.name]

@@ -93,6 +93,9 @@ def _state(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 def _refuse(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     """The learner after rows that it refuses."""
+    if context.method.traits.supervised and learner.live_state is not None:
+        act = partial(learner.predict, chunk.X[:2], no_such_argument=1)
+        ensure_raises(act, TypeError, "predict with an unknown argument", "no_such_argument")
     for what, X in _malformed(np.array(chunk.X[:2]), sized=learner.live_state is not None):
         wrong = Chunk(X, None if chunk.y is None else chunk.y[:2], {n: a[:2] for n, a in chunk.time_varying.items()})
         ensure_raises(partial(context.learn, learner, wrong), (TypeError, ValueError), what)

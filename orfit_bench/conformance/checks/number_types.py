@@ -1,0 +1,93 @@
+"""Rows and targets of other types of numbers than the learner's: integers, truth values, shorter floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
+from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.errors import DivergedError
+
+LARGE = 2**60
+"""An integer that a float holds, but not the integers next to it."""
+TYPES: dict[str, Callable[[Array], Any]] = {
+    "int64": lambda a: a.astype("int64"),
+    "float32": lambda a: a.astype("float32"),
+    "float16": lambda a: a.astype("float16"),
+    "Python's int": lambda a: a.astype("int64").tolist(),
+    "Python's float": lambda a: a.tolist(),
+}
+"""Types that hold small integers."""
+
+
+def rows_of_integers(chunk: Chunk) -> Chunk:
+    """The first two rows, rounded to integers, with targets that any type holds."""
+    return chunk.cut(0, 2).numbers(lambda a: frozen(np.rint(np.nan_to_num(a))))
+
+
+@check(all_variants=False)
+def any_type_of_numbers(context: CheckContext) -> None:
+    """Rows of integers, truth values and other floats give the state of the same numbers in the learner's dtype."""
+    skip_if_time_varying(context)
+    chunk = rows_of_integers(context.rows())
+    _ensure_equal(context, chunk, TYPES, context.learn_silently)
+    signs = chunk.with_rows((chunk.X > 0).astype(context.dtype))
+    _ensure_equal(context, signs, {"bool": lambda a: a.astype(bool)}, context.learn_silently, rows_only=True)
+    large = chunk.with_rows(np.full_like(chunk.X, LARGE))
+    _ensure_equal(context, large, {"large int64": TYPES["int64"]}, context.learn_silently, rows_only=True)
+
+
+@check(needs_single_rows, all_variants=False)
+def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
+    """The same for `learn_one`, before and after other rows."""
+    skip_if_time_varying(context)
+    chunk = rows_of_integers(context.rows())
+    _ensure_equal(context, chunk, TYPES, _learn_one_by_one)
+    large = chunk.with_rows(np.full_like(chunk.X, LARGE))
+    _ensure_equal(context, large, {"large int64": TYPES["int64"]}, _learn_one_by_one, rows_only=True)
+
+
+def _learn_one_by_one(learner: Any, chunk: Chunk) -> None:
+    for i, x in enumerate(chunk.X):
+        learn_one(learner, x, chunk, i)
+
+
+def _ensure_equal(
+    context: CheckContext,
+    chunk: Chunk,
+    types: dict[str, Callable[[Array], Any]],
+    learn: Callable[[Any, Chunk], None],
+    *,
+    rows_only: bool = False,
+) -> None:
+    """The rows in each type must give the state, or the error, of the rows themselves."""
+    if not context.accepts(chunk):
+        return
+    want = _outcome(context, chunk, learn)
+    for name, convert in types.items():
+        given = chunk._replace(X=convert(np.asarray(chunk.X))) if rows_only else chunk.numbers(convert)
+        got = _outcome(context, given, learn)
+        if isinstance(want, str) or isinstance(got, str):
+            ensure(got == want, f"rows of {name} gave {_described(got)}, of {context.dtype} {_described(want)}")
+        else:
+            context.ensure_identical(got, want, f"with rows of {name}")
+
+
+def _outcome(context: CheckContext, chunk: Chunk, learn: Callable[[Any, Chunk], None]) -> Any:
+    """The learner after the rows, or the error of the first that is refused."""
+    learner = context.create()
+    try:
+        with np.errstate(all="ignore"):
+            learn(learner, chunk)
+    except DivergedError as error:
+        return str(error)
+    return learner
+
+
+def _described(outcome: Any) -> str:
+    return f"the error {outcome!r}" if isinstance(outcome, str) else "no error"

@@ -1,0 +1,87 @@
+"""Rows that are learned with negative weights: what they take away is measured, and its loss of digits is warned of."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.checks.merging import needs_merge
+from orfit_bench.conformance.checks.row_weights import needs_weights
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Chunk
+from orfit_bench.errors import AccuracyWarning, DivergedError
+
+LARGE = 3
+"""Rows that are large, and are unlearned."""
+
+
+def needs_unlearning(context: CheckContext) -> str:
+    """Rows with negative weights must be subtracted from sums, and weights be solved for."""
+    weighting = context.method.kernel.weighting
+    unlearns = weighting is not None and weighting.sums and context.method.state.solution
+    return needs_weights(context) or ("" if unlearns else "rows are not subtracted from sums")
+
+
+@check(needs_unlearning, all_variants=False)
+def unlearned_digits_are_warned_of(context: CheckContext) -> None:
+    """Unlearning rows that are much larger than the others gives one AccuracyWarning, of ordinary rows none."""
+    for learn in (_in_one_call, _one_by_one):
+        for power, want in ((0, 0), (_power(context), 1)):
+            learner, rest = _unlearned(context, power, learn)
+            given = _warnings_of(context, learner, rest)
+            ensure(given == want, f"{given} warnings after rows of size 2^{power} were unlearned, want {want}")
+            ensure(_warnings_of(context, learner, rest) == 0, "the second prediction warned again")
+
+
+def needs_unlearning_and_merge(context: CheckContext) -> str:
+    """The same, and the method must have a rule for merging."""
+    return needs_unlearning(context) or needs_merge(context)
+
+
+@check(needs_unlearning_and_merge, all_variants=False)
+def merges_remember_what_was_unlearned(context: CheckContext) -> None:
+    """A merge with a learner that has unlearned much larger rows gives one AccuracyWarning, in either order."""
+    other = context.train(context.rows())
+    for power, want in ((0, 0), (_power(context), 1)):
+        one, rest = _unlearned(context, power, _in_one_call)
+        merges = [partial(a.copy().merge, b.copy()) for a, b in ((one, other), (other, one), (one, one))]
+        for merged in merges:
+            given = _warnings_of(context, merged(), rest)
+            ensure(given == want, f"{given} warnings after a merge, rows of size 2^{power} unlearned, want {want}")
+
+
+def _power(context: CheckContext) -> int:
+    """The size of large rows, of which a square leaves few digits of that of others."""
+    return -int(np.log2(np.finfo(context.dtype).eps)) * 3 // 8
+
+
+def _unlearned(context: CheckContext, power: int, learn: Any) -> tuple[Any, Chunk]:
+    """A learner that has learned rows, has learned some larger ones, and has unlearned these; and the first rows."""
+    chunk = context.rows()
+    rest, large = chunk.cut(LARGE, len(chunk.X)), chunk.cut(0, LARGE).scale_rows(power)
+    learner = context.train(rest)
+    learn(learner, large, 1.0)
+    learn(learner, large, -1.0)
+    return learner, rest
+
+
+def _in_one_call(learner: Any, chunk: Chunk, weight: float) -> None:
+    learner.partial_fit(chunk.X, chunk.y, sample_weight=np.full(len(chunk.X), weight))
+
+
+def _one_by_one(learner: Any, chunk: Chunk, weight: float) -> None:
+    for x, y in zip(chunk.X, np.asarray(chunk.y), strict=True):
+        learner.learn_one(x, y, sample_weight=weight)
+
+
+def _warnings_of(context: CheckContext, learner: Any, chunk: Chunk) -> int:
+    """The warnings of a prediction."""
+    with warnings.catch_warnings(record=True) as given, suppress(DivergedError):
+        warnings.simplefilter("always")
+        context.predict(learner, chunk.X)
+    return sum(issubclass(one.category, AccuracyWarning) for one in given)

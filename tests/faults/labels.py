@@ -1,0 +1,41 @@
+"""Faults of labels: of long calls, and of those that NumPy's arrays do not keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from helpers.methods import change
+
+from faults.fault import fault
+from faults.reference_learner import METHODS, reference_kernel
+from orfit_bench.learners import classifier, encoding
+
+CLASS_RLS = change(METHODS["class_rls"], theory={"laws": ()})
+encode_array = encoding._encode_array
+
+
+def _clipped(labels: Any, classes: Any, known: Any) -> Any:
+    """Labels that sort after all known ones are taken for the last of these."""
+    return encode_array(np.minimum(labels, np.sort(classes)[-1]) if known else labels, classes, known)
+
+
+fault(
+    "labels_after_the_known_are_clipped",
+    "in a long call, labels that sort after all known ones are taken for the last known one",
+    "long_calls_find_the_same_labels",
+    "labels_in_lists_equal_arrays",
+    "thousands_of_rows",
+    method=CLASS_RLS,
+    kernel=reference_kernel("class_rls"),
+    host=(encoding, "_encode_array", _clipped),
+)
+fault(
+    "labels_are_shortened",
+    "the classes are what is left of them in an array of NumPy",
+    "labels_are_kept_as_they_are",
+    "first_of_tied_classes_is_predicted",
+    method=CLASS_RLS,
+    kernel=reference_kernel("class_rls"),
+    host=(classifier, "_as_array", np.array),
+)
