@@ -19,6 +19,7 @@ from faults.reference_learner import (
     reference_with,
 )
 from orfit_bench.learners import configuration
+from orfit_bench.learners.attributes import Attributes
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 
@@ -39,6 +40,17 @@ fault(
     method=change(METHODS["sgd"], theory={"laws": ()}),
     kernel=reference_kernel("sgd"),
     host=(Rule, "step", _step_without_look),
+)
+
+
+fault(
+    "interrupted_learners_go_on",
+    "a learner goes on after its kernel was interrupted",
+    "interrupted_learners_refuse_calls",
+    "interrupted_rows_end_a_learner",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(Attributes, "_usable", lambda self: self._state),
 )
 
 

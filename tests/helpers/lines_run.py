@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,16 @@ LinesRun = Mapping[str, Mapping[str, Collection[int]]]
 """For each label of a check, the lines that it runs in each file."""
 
 
-def measure_lines(question: Question, paths: Sequence[str]) -> LinesRun:
+def measure_lines(question: Question, paths: Sequence[str], workers: int) -> LinesRun:
     """The lines of these files that each check runs, in a process of its own, so that nothing is computed already."""
 
-    def work(say: Say, folder: Path) -> None:
-        for check in children.plan(question):
+    def work(say: Say, folder: Path, worker: int) -> None:
+        for check in children.plan(question)[worker::workers]:
             child = fork(lambda tell, inner, check=check: tell([check.label, _lines_of(check, paths)]))  # type: ignore[misc]
             say(children.answers(child)[0])
 
-    return dict(children.answers(fork(work)))
+    started = [fork(partial(work, worker=worker)) for worker in range(workers)]
+    return {label: lines for child in started for label, lines in children.answers(child)}
 
 
 def _lines_of(check: PlannedCheck, paths: Sequence[str]) -> dict[str, list[int]]:

@@ -140,7 +140,7 @@ def run(question: Question, n: int, workers: int, output: Path) -> str:
         report(one.mutant, names)
     checks = children.measure(question) if waiting else []
     paths = [source.path for source in sources if is_learner_code(source.module)]
-    lines = measure_lines(question, paths) if waiting and paths else {}
+    lines = measure_lines(question, paths, workers) if waiting and paths else {}
     for one, names in judge_all(waiting, checks, lines, workers):
         journal.write({"key": one.key, "names": names, "tests": tests})
         found.append((one, names))

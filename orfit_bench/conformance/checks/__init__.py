@@ -15,6 +15,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its
     first_rows,
     fleets,
     forged_states,
+    interrupted,
     invalid_input,
     joining,
     labels,

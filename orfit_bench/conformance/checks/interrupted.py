@@ -1,0 +1,115 @@
+"""Calls that are interrupted, as by Ctrl-C, while a kernel writes to the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from orfit_bench.conformance.acceptance import calls_that_learn
+from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
+from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Chunk
+
+KNOWN = 8
+"""Rows that are learned before, in whole batches."""
+
+
+class Interruptible:
+    """A kernel whose functions that learn raise KeyboardInterrupt after their work, while it is `armed`."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel, self.armed = kernel, False
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("bind"):  # functions that are bound would not be interrupted
+            raise AttributeError(name)
+        found = getattr(self._kernel, name)
+        return self._interrupted(found) if name in ("learn", "step", "update") else found
+
+    def _interrupted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            result = function(*arguments)
+            if self.armed:
+                raise KeyboardInterrupt
+            return result
+
+        return call
+
+
+def _interrupt(context: CheckContext, chunk: Chunk, learn: Callable[[Any, Chunk], Any]) -> tuple[Any, Any]:
+    """A learner whose next call was interrupted, and a copy from before it."""
+    kernels = list[Interruptible]()
+
+    def wrap(kernel: Any) -> Interruptible:
+        kernels.append(Interruptible(kernel))
+        return kernels[-1]
+
+    learner = replace(context, wrap=wrap).train(chunk.cut(0, KNOWN * context.batch_size))
+    before = learner.copy()
+    for kernel in kernels:
+        kernel.armed = True
+    try:
+        learn(learner, chunk.cut(KNOWN * context.batch_size, len(chunk.X)))
+    except KeyboardInterrupt:
+        pass
+    else:
+        ensure(False, "a KeyboardInterrupt in the kernel was lost")
+    for kernel in kernels:
+        kernel.armed = False
+    return learner, before
+
+
+@check(all_variants=False)
+def interrupted_learners_refuse_calls(context: CheckContext) -> None:
+    """After an interrupted call, every call raises RuntimeError, unless the learner has the state from before it."""
+    skip_if_time_varying(context)
+    chunk = context.rows(n=(KNOWN + 4) * context.batch_size)
+    for name, call in calls_that_learn(context).items():
+        learner, before = _interrupt(context, chunk, call)
+        _ensure_refuses(context, learner, before, chunk, f"after {name} was interrupted")
+
+
+@check(needs_single_rows, all_variants=False)
+def interrupted_rows_end_a_learner(context: CheckContext) -> None:
+    """The same after `learn_one` was interrupted; a copy from before it goes on as a learner that was not."""
+    skip_if_time_varying(context)
+    chunk = context.rows(n=(KNOWN + 1) * context.batch_size)
+
+    def learn(learner: Any, rows: Chunk) -> None:
+        for i, x in enumerate(rows.X):
+            learn_one(learner, x, rows, i)
+
+    learner, before = _interrupt(context, chunk, learn)
+    _ensure_refuses(context, learner, before, chunk, "after learn_one was interrupted")
+    at = KNOWN * context.batch_size
+    rest, known = chunk.cut(at, len(chunk.X)), context.train(chunk.cut(0, at))
+    for one in (before, known):
+        learn(one, rest)
+    context.ensure_identical(before, known, "the copy from before the interrupted call")
+
+
+def _ensure_refuses(context: CheckContext, learner: Any, before: Any, chunk: Chunk, when: str) -> None:
+    """Every call must raise RuntimeError, unless the learner has the state from before."""
+    try:
+        learner.to_bytes()
+    except RuntimeError:
+        for name, act in _calls(context, learner, chunk.cut(0, 1)).items():
+            ensure_raises(act, RuntimeError, f"{name} {when}", "interrupted")
+    else:
+        context.ensure_identical(learner, before, when)
+
+
+def _calls(context: CheckContext, learner: Any, row: Chunk) -> dict[str, Callable[[], Any]]:
+    """What may be asked of a learner."""
+    calls: dict[str, Callable[[], Any]] = {
+        n: partial(call, learner, row) for n, call in calls_that_learn(context).items()
+    }
+    calls |= {"copy": learner.copy, "state": learner.state, "a prediction": partial(context.predict, learner, row.X)}
+    if not needs_single_rows(context):
+        calls["learn_one"] = partial(learn_one, learner, row.X[0], row, 0)
+    if hasattr(learner, "predict_one"):
+        calls["predict_one"] = partial(learner.predict_one, row.X[0])
+    return calls
