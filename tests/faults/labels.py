@@ -34,6 +34,7 @@ fault(
     "labels_are_shortened",
     "the classes are what is left of them in an array of NumPy",
     "labels_are_kept_as_they_are",
+    "labels_in_lists_equal_arrays",
     "first_of_tied_classes_is_predicted",
     method=CLASS_RLS,
     kernel=reference_kernel("class_rls"),

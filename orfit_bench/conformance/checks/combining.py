@@ -73,7 +73,7 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
         ensure_raises(partial(average, parts, rows=rows), ValueError, f"an average of two by rows={rows}", "rows=")
         for learner, want in zip(parts, old, strict=True):
             context.ensure_identical(learner, want, f"after an average by rows={rows} was refused")
-    _ensure_outputs_refused(context, parts[0])
+    _ensure_outputs_refused(context)
     return worst(
         [
             *(_compare(context, *pair, "averaged in either order") for pair in zip(parts, swapped, strict=True)),
@@ -86,15 +86,15 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
     )
 
 
-def _ensure_outputs_refused(context: CheckContext, learner: Any) -> None:
-    """Learners of one output and of two must not be averaged."""
+def _ensure_outputs_refused(context: CheckContext) -> None:
+    """Learners of two outputs and of three must not be averaged."""
     chunk = context.rows(n=4 * context.batch_size)
     if chunk.y is None or not context.method.traits.numbers or chunk.y.ndim > 1:
         return
-    two = chunk._replace(y=frozen(np.column_stack([chunk.y, chunk.y])))
+    two, three = (chunk._replace(y=frozen(np.column_stack([chunk.y] * n))) for n in (2, 3))
     if context.accepts(two):
-        act = partial(average, [learner, context.train(two)])
-        ensure_raises(act, ValueError, "an average of learners of one output and of two", "differ in outputs")
+        act = partial(average, [context.train(two), context.train(three)])
+        ensure_raises(act, ValueError, "an average of learners of two outputs and of three", "differ in outputs")
 
 
 def _compare(

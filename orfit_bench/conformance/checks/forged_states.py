@@ -16,7 +16,7 @@ from orfit_bench.conformance.checks.saved_files import (
     in_format,
     read_members,
     save,
-    with_lengths_of_headers,
+    with_longer_headers,
     with_longer_member,
     with_member_without_ending,
 )
@@ -44,8 +44,8 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
         data = binary.pack(good.of_rule, head, arrays)
         ensure_raises(partial(from_bytes, data, **context.model), ValueError, what, "from_bytes")
     data = learner.to_bytes()
-    for change in (len(data), 2**31):
-        act = partial(from_bytes, with_lengths_of_headers(data, change), **context.model)
+    for longer in ({"rule": len(data)}, {"rule": 2**31}, {"state": len(data)}, {"state": 2**31}):
+        act = partial(from_bytes, with_longer_headers(data, **longer), **context.model)
         ensure_raises(act, ValueError, "a header that is longer than the bytes", "cut, extended or damaged")
     for version in IMPOSSIBLE_VERSIONS:
         rule = json.dumps({**json.loads(good.of_rule), "spec_version": version}).encode()

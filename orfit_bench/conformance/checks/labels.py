@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if_time_varying, worst
 from orfit_bench.conformance.checks.decisions import needs_labels
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.rows import Array
 from orfit_bench.learners.restoring import from_bytes
 
 LONG = 600
@@ -17,36 +17,35 @@ LONG = 600
 FIRST = 10
 """Rows before it."""
 KINDS: dict[str, tuple[list[Any], list[Any]]] = {
-    "texts": (["m", "k"], ["a", "z", "l", "zebra"]),
-    "integers": ([3, 10], [-5, 7, 2**40]),
-    "truth values": ([True], [False]),
+    "texts": (["m", "k"], ["k", "m", "a", "z", "l", "zebra"]),
+    "integers": ([3, 10], [10, 3, -5, 7, 2**40]),
+    "truth values": ([True], [True, False]),
+    "texts of which NumPy drops the end": (["a\0", "b"], ["b", "a", "c"]),
 }
-"""Labels that are known before a long call, and those that it brings: before, between and after the others."""
+"""The labels of the first rows, and those of a long call: new ones come before, between and after the others."""
 UNUSUAL: tuple[list[Any], ...] = (["a\0", "a", "\0"], [2**70, -1, 2**70 + 1], ["", " ", "é"], [False, True])
 """Labels of which NumPy's arrays keep only a part, or which are equal as other types."""
 
 
-def _labelled(context: CheckContext, kind: str) -> Chunk:
-    """Rows of which the first have the known labels, and the others new ones, too, that come one after another."""
-    known, new = KINDS[kind]
-    chunk, labels = context.rows(n=FIRST + LONG), [*known, *new]
-    y = [known[i % len(known)] for i in range(FIRST)]
-    y += [labels[i % (2 + i * len(labels) // LONG) % len(labels)] for i in range(LONG)]
-    return chunk._replace(y=np.array(y))
+def _labels(kind: str) -> tuple[list[Any], list[Any]]:
+    """The labels of the first rows, and those of a long call, in which new ones come one after another."""
+    first, labels = KINDS[kind]
+    n = len(labels)
+    return [first[i % len(first)] for i in range(FIRST)], [labels[i % min(2 + i * n // LONG, n)] for i in range(LONG)]
 
 
 @check(needs_labels, all_variants=False)
 def long_calls_find_the_same_labels(context: CheckContext) -> Deviation:
-    """A call of 600 rows that brings new labels gives the classes and the state of calls of 30 rows."""
-    found = []
+    """A call of 600 rows that brings new labels gives the classes and the state of calls of ten rows."""
+    found, chunk = [], context.rows(n=FIRST + LONG)
     for kind in KINDS:
-        chunk = _labelled(context, kind)
-        long, short = context.train(chunk.cut(0, FIRST)), context.create()
-        context.learn_silently(long, chunk.cut(FIRST, FIRST + LONG))
-        for i in range(0, FIRST + LONG, FIRST):
-            context.learn_silently(short, chunk.cut(i, i + FIRST))
+        first, labels = _labels(kind)
+        long, short = (context.create().partial_fit(chunk.X[:FIRST], first) for _ in range(2))
+        long.partial_fit(chunk.X[FIRST:], np.array(labels))
+        for i in range(0, LONG, FIRST):
+            short.partial_fit(chunk.X[FIRST + i : 2 * FIRST + i], np.array(labels[i : i + FIRST]))
         got, want = long.classes_.tolist(), short.classes_.tolist()
-        ensure(got == want, f"labels that are {kind} give the classes {got} in a long call, {want} in short ones")
+        ensure(got == want, f"{kind} give the classes {got} in a long call, {want} in short ones")
         found.append(context.compare(chunk, (long, short), of=f"labels that are {kind}:", exact=context.is_exact))
     return worst(found)
 
@@ -54,17 +53,15 @@ def long_calls_find_the_same_labels(context: CheckContext) -> Deviation:
 @check(needs_labels, all_variants=False)
 def labels_in_lists_equal_arrays(context: CheckContext) -> None:
     """Labels in a list of Python's values give the classes and the state of those in an array, bit by bit."""
+    X: Array = context.rows(n=FIRST + LONG).X
     for kind in KINDS:
-        chunk = _labelled(context, kind)
-        array, listed = context.create(), context.create()
-        for lo, hi in ((0, FIRST), (FIRST, FIRST + LONG)):
-            rows, labels = chunk.cut(lo, hi), np.asarray(chunk.y)[lo:hi]
-            array.partial_fit(rows.X, labels)
-            listed.partial_fit(rows.X, labels.tolist())
+        first, labels = _labels(kind)
+        array, listed = (context.create().partial_fit(X[:FIRST], first) for _ in range(2))
+        array.partial_fit(X[FIRST:], np.array(labels))
+        listed.partial_fit(X[FIRST:], labels)
         context.ensure_identical(array, listed, f"labels that are {kind}, in an array and not in a list")
-        known, new = KINDS[kind]
-        got = set(array.classes_.tolist())
-        ensure(got == {*known, *new}, f"of the labels {[*known, *new]} the classes {sorted(got)} are known")
+        got, want = array.classes_.tolist(), list(dict.fromkeys([*first, *labels]))
+        ensure(got == want, f"the classes of the labels {want} are {got}")
 
 
 @check(needs_labels, all_variants=False)

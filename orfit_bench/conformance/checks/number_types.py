@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
+from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen
@@ -50,6 +51,9 @@ def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
     _ensure_equal(context, chunk, TYPES, _learn_one_by_one)
     large = chunk.with_rows(np.full_like(chunk.X, LARGE))
     _ensure_equal(context, large, {"large int64": TYPES["int64"]}, _learn_one_by_one, rows_only=True)
+    learner = context.train(context.rows())
+    act = partial(learn_one, learner, np.full(chunk.X.shape[1], LARGE + 1), chunk, 0)
+    ensure_raises(act, ValueError, f"learn_one of {LARGE + 1}, which would be rounded")
 
 
 def _learn_one_by_one(learner: Any, chunk: Chunk) -> None:

@@ -20,6 +20,8 @@ ROW_NAMES = re.compile(r"\b[XxA]\b")
 """Names of the argument with the rows: X, x for a single row, A for a block."""
 
 NOT_FINITE = "NaN", "infinity"
+WRONG_NUMBERS = "targets that are too few", "targets that are too many"
+"""Inputs of which the error must say how many rows there are."""
 MISSHAPEN = "rows of three dimensions", "targets of three dimensions", "labels of two columns"
 """Inputs whose shape the error must name."""
 
@@ -37,6 +39,9 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
             want = errors["partial_fit"]
             ensure(want, f"partial_fit learns {what}")
             _ensure_located(what, X, want)
+            if what in WRONG_NUMBERS:
+                counts = f"y: got {len(y)} rows, want {2 * B}"
+                ensure(counts in want, f"{what}: the error {want!r} does not say {counts!r}")
             if what in MISSHAPEN:
                 shape = str(np.shape(X if what.startswith("rows") else y))
                 ensure(shape in want, f"{what}: the error {want!r} does not name the shape {shape}")
@@ -162,8 +167,8 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
     if good.y is None:
         return
     yield "a set as targets", good.X, {1, 2}
-    yield "targets that are too few", good.X, good.y[:-1]
-    yield "targets that are too many", good.X, np.concatenate([good.y, good.y[:1]])
+    yield WRONG_NUMBERS[0], good.X, good.y[:-1]
+    yield WRONG_NUMBERS[1], good.X, np.concatenate([good.y, good.y[:1]])
     yield "the first target alone", good.X, good.y[:1]
     yield "targets of two columns too many", good.X, np.ones((len(good.X), 99))
     yield "targets of three dimensions", good.X, good.y.reshape(-1, 1, 1)

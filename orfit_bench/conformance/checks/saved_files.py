@@ -121,10 +121,10 @@ def with_longer_member(data: bytes) -> bytes:
     return stream.getvalue()
 
 
-def with_lengths_of_headers(data: bytes, change: int) -> bytes:
-    """The bytes of a learner in which the length of its second header is another, with the right checksum."""
+def with_longer_headers(data: bytes, rule: int = 0, state: int = 0) -> bytes:
+    """The bytes of a learner whose headers are said to be so many bytes longer, with the right checksum."""
     length, of_rule, of_state = binary.LENGTHS.unpack_from(data, binary.PREFIX.size)
-    body = binary.LENGTHS.pack(length, of_rule, of_state + change) + data[binary.START :]
+    body = binary.LENGTHS.pack(length, of_rule + rule, of_state + state) + data[binary.START :]
     return binary.PREFIX.pack(binary.MAGIC, binary.VERSION, zlib.crc32(body)) + body
 
 

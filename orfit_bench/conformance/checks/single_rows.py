@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import hint_for_checked_rows
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying
-from orfit_bench.conformance.checks.saved_files import with_lengths_of_headers
+from orfit_bench.conformance.checks.saved_files import with_longer_headers
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.learners.restoring import from_bytes
@@ -123,5 +123,6 @@ def cut_bytes_are_refused(context: CheckContext) -> None:
         ("another end", data[: n // 2] + other[n // 2 :]),
     ):
         ensure_raises(partial(from_bytes, bytes(cut), **context.model), ValueError, what)
-    longer = partial(from_bytes, with_lengths_of_headers(data, n), **context.model)
-    ensure_raises(longer, ValueError, "headers that are longer than the bytes", f"got {n} bytes")
+    for longer in ({"rule": n}, {"state": n}):
+        act = partial(from_bytes, with_longer_headers(data, **longer), **context.model)
+        ensure_raises(act, ValueError, "a header that is longer than the bytes", f"got {n} bytes")

@@ -96,6 +96,10 @@ def _refuse(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     if context.method.traits.supervised and learner.live_state is not None:
         act = partial(learner.predict, chunk.X[:2], no_such_argument=1)
         ensure_raises(act, TypeError, "predict with an unknown argument", "no_such_argument")
+    if learner.live_state is not None and context.supports("blocks"):
+        n, why = (1, "pending") if learner.pending else (0, "no rows")
+        act = partial(context.step, learner, chunk.cut(0, n))
+        ensure_raises(act, ValueError, f"a step of {n} rows while {learner.pending} are pending", why)
     for what, X in _malformed(np.array(chunk.X[:2]), sized=learner.live_state is not None):
         wrong = Chunk(X, None if chunk.y is None else chunk.y[:2], {n: a[:2] for n, a in chunk.time_varying.items()})
         ensure_raises(partial(context.learn, learner, wrong), (TypeError, ValueError), what)
