@@ -88,7 +88,7 @@ class Attributes:
 
         def __setattr__(self, name: str, value: object) -> None:
             """Refuse settings and what follows from them: the rule would not change."""
-            if name[0] != "_":
+            if not name.startswith("_"):
                 given = vars(self)
                 if name in given.get("settings", ()) or (name in FIXED and name in given):
                     refuse_assignment(self, name, given["method"])

@@ -335,6 +335,7 @@ class Learner(Attributes):
         return self.rule.place_rows(values, "X", state.sizes.n_features, names=names)
 
     def _check_step(self) -> None:
+        self._usable()
         if not self.method.kernel.blocks:
             raise TypeError(f"{self.method.name} learns row by row and has no rule for a block: use partial_fit")
         require("blocks", self.rule.kernel, self.method, self.backend)

@@ -74,8 +74,8 @@ class Rule(Configuration):
             return self._learn(state, X, Y, predict, inputs)
 
     def _learn(self, state: LearnerState, X: Array, Y: Array, predict: bool, inputs: StepInputs | None) -> Array | None:
-        if self.method.kernel.validate_rows and X.shape[0]:
-            self.method.kernel.validate_rows(self.settings, state.n_steps, X, Y, False, self.is_linear)
+        if X.shape[0]:
+            self._validate(state, X, Y, "X")
         if self.batch_size > 1:
             return self._learn_batches(state, X, Y, predict)
         out = self.empty(Y.shape) if predict else None
@@ -106,11 +106,19 @@ class Rule(Configuration):
         """Learn all rows of A as one step."""
         if not A.shape[0]:
             raise ValueError("A: got no rows, want at least one")
-        if self.method.kernel.validate_rows:
-            self.method.kernel.validate_rows(self.settings, state.n_steps, A, Y, True, self.is_linear)
+        self._validate(state, A, Y, "A", is_step=True)
         with exclusive(state):
             self.advance(state, A, Y, A.shape[0], None, inputs, block=True)
             state.n_samples += A.shape[0]
+
+    def _validate(self, state: LearnerState, X: Array, Y: Array, name: str, is_step: bool = False) -> None:
+        """Let the method refuse rows, after those that are not finite, of which a kernel may look for itself."""
+        if validate := self.method.kernel.validate_rows:
+            try:
+                validate(self.settings, state.n_steps, X, Y, is_step, self.is_linear)
+            except ValueError:
+                validation.check_finite(X, name, state.feature_names)
+                raise
 
     def flush(self, state: LearnerState) -> None:
         """Learn the pending rows as one shorter step."""

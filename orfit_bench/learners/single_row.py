@@ -131,7 +131,10 @@ class SingleRow:
         try:
             state.solved_weights = None
             if self._validate:
-                self._validate(rule.settings, state.n_steps, X, Y, False, True)
+                try:
+                    self._validate(rule.settings, state.n_steps, X, Y, False, True)
+                except ValueError:  # the general path tells whether the row is finite
+                    return False
             if self._layout.grows:
                 state.arrays = self._layout.reserve(state.arrays, self._gradients)
             with np.errstate(all="ignore"):  # kernels report overflow by their result

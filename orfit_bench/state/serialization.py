@@ -56,7 +56,8 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
     steps, samples = read_count(head, "t"), read_count(head, "n_samples_seen")
     layout = rule.layout(sizes)
     if head["format"] == 1:
-        given = {RENAMED.get(name, name): array for name, array in given.items()}
+        own = {f.name for f in layout.fields}
+        given = {name if name in own else RENAMED.get(name, name): array for name, array in given.items()}
     grown = next((f.name for f in layout.fields if layout.grows in f.dims), "") if layout.grows else ""
     count = len(given.get(grown, ()))
     if layout.limit is not None and count > layout.limit:

@@ -47,7 +47,7 @@ fault(
     "interrupted_learners_go_on",
     "a learner goes on after its kernel was interrupted",
     "interrupted_learners_refuse_calls",
-    "interrupted_rows_end_a_learner",
+    "interrupted_learn_one_ends_a_learner",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
     host=(Attributes, "_usable", lambda self: self._state),

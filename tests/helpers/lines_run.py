@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import coverage
 
@@ -24,26 +24,39 @@ LinesRun = Mapping[str, Mapping[str, Collection[int]]]
 
 
 def measure_lines(question: Question, paths: Sequence[str], workers: int) -> LinesRun:
-    """The lines of these files that each check runs, in a process of its own, so that nothing is computed already."""
+    """The lines of these files that each check runs, in a process of its own, so that nothing is computed already.
+
+    What the plan of the checks computes is kept, so that its lines count as those of every check.
+    """
 
     def work(say: Say, folder: Path, worker: int) -> None:
-        for check in children.plan(question)[worker::workers]:
-            child = fork(lambda tell, inner, check=check: tell([check.label, _lines_of(check, paths)]))  # type: ignore[misc]
-            say(children.answers(child)[0])
+        with _measured(paths) as of_plan:
+            checks = children.plan(question)
+        for check in checks[worker::workers]:
+            own = children.answers(fork(partial(judge, check=check)))[0]
+            say([check.label, {path: sorted({*own[path], *of_plan[path]}) for path in paths}])
+
+    def judge(say: Say, folder: Path, check: PlannedCheck) -> None:
+        with _measured(paths) as lines:
+            run_check(check)
+        say(lines)
 
     started = [fork(partial(work, worker=worker)) for worker in range(workers)]
     return {label: lines for child in started for label, lines in children.answers(child)}
 
 
-def _lines_of(check: PlannedCheck, paths: Sequence[str]) -> dict[str, list[int]]:
+@contextmanager
+def _measured(paths: Sequence[str]) -> Iterator[dict[str, list[int]]]:
+    """The lines of these files that the block runs; they are known after it."""
+    lines: dict[str, list[int]] = {}
     measured = coverage.Coverage(data_file=None, include=list(paths), config_file=False)
     measured.start()
     try:
-        run_check(check)
+        yield lines
     finally:
         measured.stop()
-    found: Any = measured.get_data()
-    return {path: sorted(found.lines(path) or []) for path in paths}
+        found = measured.get_data()
+        lines |= {path: sorted(found.lines(path) or []) for path in paths}
 
 
 def checks_that_run(mutant: Mutant, source: Source, checks: Sequence[Timed], run: LinesRun) -> list[Timed]:
@@ -61,9 +74,9 @@ def statement_lines(path: str) -> dict[int, frozenset[int]]:
     """For each line in a function the lines of its innermost statement, of a compound one those of its head."""
     found: dict[int, frozenset[int]] = {}
     for function in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
-        if isinstance(function, ast.FunctionDef | ast.Lambda):
-            body = function.body if isinstance(function.body, list) else []
-            for statement in [inner for outer in body for inner in ast.walk(outer) if isinstance(inner, ast.stmt)]:
+        if isinstance(function, ast.FunctionDef):
+            body = [inner for outer in function.body for inner in ast.walk(outer)]
+            for statement in [inner for inner in body if isinstance(inner, ast.stmt)]:
                 inner = getattr(statement, "body", None)
                 last = inner[0].lineno - 1 if inner else statement.end_lineno or statement.lineno
                 lines = frozenset(range(statement.lineno, max(last, statement.lineno) + 1))

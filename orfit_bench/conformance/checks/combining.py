@@ -13,6 +13,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import frozen
 from orfit_bench.learners.averaging import average
+from orfit_bench.spec.law import to_numpy64
 
 
 def needs_merge_without_rows(context: CheckContext) -> str:
@@ -52,7 +53,7 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
 def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
     """`average` gives the same numbers in either order, and changes neither one learner alone nor equal ones.
 
-    A learner that counts for no rows does not change the others, and counts that are not possible are refused.
+    A learner that counts for no rows does not change the others, and impossible counts are refused.
     """
     B = context.batch_size
     chunk = context.rows(n=8 * B)
@@ -92,7 +93,7 @@ def _ensure_outputs_refused(context: CheckContext) -> None:
     if chunk.y is None or not context.method.traits.numbers or chunk.y.ndim > 1:
         return
     two, three = (chunk._replace(y=frozen(np.column_stack([chunk.y] * n))) for n in (2, 3))
-    if context.accepts(two):
+    if context.accepts(two) and context.accepts(three):
         act = partial(average, [context.train(two), context.train(three)])
         ensure_raises(act, ValueError, "an average of learners of two outputs and of three", "differ in outputs")
 
@@ -102,11 +103,14 @@ def _compare(
 ) -> Deviation:
     """Compare the fields that are compared by their entries; the step may be counted differently.
 
-    With `by_rows`, those are left out that do not count by rows in an average.
+    With `by_rows`, fields that do not count by rows in an average, and those that follow from them, are left out.
     """
-    without = context.method.combine.average_weights if by_rows else ()
+    combine, fields, expected = context.method.combine, host_arrays_of(got), host_arrays_of(want)
+    without: set[str] = set()
+    if by_rows and combine.average_weights:
+        derived = combine.derive({n: to_numpy64(a) for n, a in fields.items()}, got.settings) if combine.derive else {}
+        without = {*combine.average_weights, *combine.average_weights.values(), *derived}
     compared = [f for f in layout_of(want).fields if f.compared == "entries" and f.name not in without]
     names = [f.name for f in compared if f.dims or not arrays_only]
-    fields, expected = host_arrays_of(got), host_arrays_of(want)
     pairs = [(np.asarray(fields[name]), np.asarray(expected[name])) for name in names]
     return context.compare(context.rows(n=12 * context.batch_size), *pairs, of=of)

@@ -18,7 +18,7 @@ KNOWN = 8
 
 
 class Interruptible:
-    """A kernel whose functions that learn raise KeyboardInterrupt after their work, while it is `armed`."""
+    """A kernel whose functions raise KeyboardInterrupt after they wrote to the state, while it is `armed`."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel, self.armed = kernel, False
@@ -73,7 +73,7 @@ def interrupted_learners_refuse_calls(context: CheckContext) -> None:
 
 
 @check(needs_single_rows, all_variants=False)
-def interrupted_rows_end_a_learner(context: CheckContext) -> None:
+def interrupted_learn_one_ends_a_learner(context: CheckContext) -> None:
     """The same after `learn_one` was interrupted; a copy from before it goes on as a learner that was not."""
     skip_if_time_varying(context)
     chunk = context.rows(n=(KNOWN + 1) * context.batch_size)

@@ -46,7 +46,7 @@ def long_calls_find_the_same_labels(context: CheckContext) -> Deviation:
             short.partial_fit(chunk.X[FIRST + i : 2 * FIRST + i], np.array(labels[i : i + FIRST]))
         got, want = long.classes_.tolist(), short.classes_.tolist()
         ensure(got == want, f"{kind} give the classes {got} in a long call, {want} in short ones")
-        found.append(context.compare(chunk, (long, short), of=f"labels that are {kind}:", exact=context.is_exact))
+        found.append(context.compare(chunk, (long, short), of=f"labels that are {kind}:"))
     return worst(found)
 
 
@@ -71,7 +71,11 @@ def labels_are_kept_as_they_are(context: CheckContext) -> None:
     X: Array = context.rows(n=3).X
     for labels in UNUSUAL:
         learner = context.create().partial_fit(X[: len(labels)], labels)
-        others = {"": learner, " of a copy": learner.copy(), " from bytes": from_bytes(learner.to_bytes())}
+        others = {
+            "": learner,
+            " of a copy": learner.copy(),
+            " from bytes": from_bytes(learner.to_bytes(), **context.model),
+        }
         for where, other in others.items():
             got = other.classes_.tolist()
             same = got == labels and [type(a) for a in got] == [type(a) for a in labels]

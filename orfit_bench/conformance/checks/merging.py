@@ -151,11 +151,7 @@ def averages_as_declared(context: CheckContext) -> Deviation:
     chunk = context.rows(n=12 * context.batch_size)
     parts = [context.train(chunk.cut(lo, lo + 4 * context.batch_size)) for lo in (0, 4 * context.batch_size)]
     fields = [{name: to_numpy64(a) for name, a in host_arrays_of(p).items()} for p in parts]
-    combine = context.method.combine
-    names = [n for n in combine.averages if n in fields[0] and n not in combine.average_weights]
-    expected = {n: np.mean([own[n] for own in fields], axis=0) for n in names}
-    if combine.derive:
-        expected |= combine.derive(fields[0] | expected, parts[0].settings)
+    expected = _declared_mean(context, fields, parts[0].settings, (1, 1))
     copies = [[learner.copy() for learner in parts] for _ in COUNTS]
     average(parts)
     for learner in parts:
@@ -166,11 +162,27 @@ def averages_as_declared(context: CheckContext) -> Deviation:
     pairs = []
     for learners, rows in zip(copies, COUNTS, strict=True):
         average(iter(learners), rows=rows)
-        means = {n: np.average([own[n] for own in fields], axis=0, weights=rows) for n in names}
-        pairs += [(to_numpy64(host_arrays_of(a)[n]), means[n]) for a in learners for n in names]
+        means = _declared_mean(context, fields, parts[0].settings, rows)
+        pairs += [(to_numpy64(host_arrays_of(a)[n]), mean) for a in learners for n, mean in means.items()]
     for learner, own in zip(parts, fields, strict=True):
         after, want = host_arrays_of(learner), own | expected
-        pairs += [(to_numpy64(after[n]), want[n]) for n in want if n not in combine.average_weights]
+        pairs += [(to_numpy64(after[n]), want[n]) for n in want]
     one, other = map(host_arrays_of, parts)
     pairs += [(to_numpy64(one[f.name]), to_numpy64(other[f.name])) for f in layout_of(parts[0]).fields if f.dims]
     return context.compare(chunk, *pairs, of="an average")
+
+
+def _declared_mean(
+    context: CheckContext, fields: list[dict[str, Any]], settings: Any, rows: tuple[int, int]
+) -> dict[str, Any]:
+    """The averaged fields, and those that follow from them, of learners with these fields and numbers of rows."""
+    combine, means = context.method.combine, dict[str, Any]()
+    for name in (n for n in combine.averages if n in fields[0]):
+        weights = [float(n) for n in rows]
+        if name in combine.average_weights.values():
+            weights = [1.0] * len(fields)
+        if name in combine.average_weights:
+            weights = [float(own[combine.average_weights[name]].real) for own in fields]
+        values = [own[name] for own in fields]
+        means[name] = np.average(values, axis=0, weights=weights) if sum(weights) else values[0]
+    return means | (dict(combine.derive(fields[0] | means, settings)) if combine.derive else {})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
+from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen
@@ -23,7 +23,7 @@ TYPES: dict[str, Callable[[Array], Any]] = {
     "Python's int": lambda a: a.astype("int64").tolist(),
     "Python's float": lambda a: a.tolist(),
 }
-"""Types that hold small integers."""
+"""Types of numbers into which small integers can be converted without rounding."""
 
 
 def rows_of_integers(chunk: Chunk) -> Chunk:
@@ -36,6 +36,7 @@ def any_type_of_numbers(context: CheckContext) -> None:
     """Rows of integers, truth values and other floats give the state of the same numbers in the learner's dtype."""
     skip_if_time_varying(context)
     chunk = rows_of_integers(context.rows())
+    skip_if(not context.accepts(chunk), "it does not take integers as targets")
     _ensure_equal(context, chunk, TYPES, context.learn_silently)
     signs = chunk.with_rows((chunk.X > 0).astype(context.dtype))
     _ensure_equal(context, signs, {"bool": lambda a: a.astype(bool)}, context.learn_silently, rows_only=True)
@@ -48,6 +49,7 @@ def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
     """The same for `learn_one`, before and after other rows."""
     skip_if_time_varying(context)
     chunk = rows_of_integers(context.rows())
+    skip_if(not context.accepts(chunk), "it does not take integers as targets")
     _ensure_equal(context, chunk, TYPES, _learn_one_by_one)
     large = chunk.with_rows(np.full_like(chunk.X, LARGE))
     _ensure_equal(context, large, {"large int64": TYPES["int64"]}, _learn_one_by_one, rows_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from orfit_bench.learners.advice import refuse_assignment
+from orfit_bench.learners.advice import FIXED, refuse_assignment
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.fleets import serialization
 from orfit_bench.learners.fleets.learning import (
@@ -66,9 +66,11 @@ class Fleet:
     if not TYPE_CHECKING:  # types know that there is no such attribute
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Refuse a setting of the members, which would not change."""
-            if (members := vars(self).get("members")) and name in members.shared.settings:
-                refuse_assignment(self, name, members.shared.method)
+            """Refuse settings and what follows from them: the members' rules would not change."""
+            given = vars(self)
+            settings = given["members"].shared.settings if "members" in given else ()
+            if name in settings or (name in FIXED and name in given):
+                refuse_assignment(self, name, given["method"])
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.learners.advice import OF_WEIGHTS, refuse_assignment
+from orfit_bench.learners.advice import FIXED, OF_WEIGHTS, refuse_assignment
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.position import Position, refusal
 from orfit_bench.learners.pipelines.standardizer import Standardizer
@@ -87,9 +87,9 @@ class Attributes:
             return object.__getattribute__(self, name)
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Refuse a setting of the learner, which would not change."""
+            """Refuse settings of the learner and what follows from them: its rule would not change."""
             learner = vars(self).get("learner")
-            if learner is not None and name in learner.settings:
+            if learner is not None and (name in FIXED or name in learner.settings):
                 refuse_assignment(learner, name, learner.method)
             object.__setattr__(self, name, value)
 

@@ -1,0 +1,178 @@
+"""Right methods of unusual shape pass the checks that other forms of these would fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from faults.reference_learner import (
+    BATCHES,
+    COST,
+    METHODS,
+    PLAIN,
+    PLAIN_KERNEL,
+    WEIGHTS,
+    block,
+    plain,
+    reference_kernel,
+)
+from helpers.methods import change, declare
+
+import orfit_bench as ob
+from orfit_bench import spec
+from orfit_bench.conformance import conform
+from orfit_bench.spec import Combine, Field, Integer, Setting
+
+NAME = "unusual"
+CLASSES = declare(NAME, WEIGHTS, kind="classification", theory={"cost": COST})
+MEAN = Field("mu", ("feature",), "mean of the rows")
+CENTRED = change(
+    PLAIN,
+    state={
+        "fields": (
+            WEIGHTS,
+            *(Field(n, dims, n) for n, dims in (("mu", ("feature",)), ("count", ()), ("twice", ("feature",)))),
+        )
+    },
+    combine=Combine(
+        averages=("w", "mu", "count"), average_weights={"mu": "count"}, derive=lambda f, s: {"twice": 2 * f["mu"]}
+    ),
+)
+COUNTED = change(PLAIN, state={"fields": (WEIGHTS, Field("digits_lost", (), "a field by the name of an old one"))})
+
+
+def draw_matrix(settings: Any, sizes: Any, draw: Any) -> Any:
+    return draw((sizes["feature"], sizes["n_components"]))
+
+
+SKETCH = declare(
+    NAME,
+    Field("basis", ("feature", "n_components"), "the sum of x x'omega", compared="span"),
+    Field(
+        "omega",
+        ("feature", "n_components"),
+        "a test matrix",
+        start=lambda s, z, draw: draw((z["feature"], z["n_components"])),
+    ),
+    kind="subspace",
+    settings=(Setting("n_components", Integer(1), 2, "dimension"),),
+    theory={"cost": spec.Cost(flops=lambda s, z: 8 * z["parameter"], floats=lambda s, z: 5 * z["parameter"])},
+)
+
+
+def learn_centred(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """LMS of rows without their running mean."""
+    for i, x in enumerate(X):
+        count, f = s.count + 1, x @ s.w
+        mu = s.mu + (x - s.mu) / count
+        if out is not None:
+            out[i] = f
+        with np.errstate(all="ignore"):
+            w = s.w + s.w.dtype.type(0.05) * np.outer(x - mu, Y[i] - f)
+        if not (np.isfinite(w).all() and np.isfinite(mu @ mu)):
+            return i
+        s.w[...], s.mu[...], s.count[...], s.twice[...] = w, mu, count, 2 * mu
+    return len(X)
+
+
+def learn_and_count(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    learned = plain(s, X, Y, p, out)
+    s.digits_lost[...] += learned
+    return learned
+
+
+def learn_sketch(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    for i, x in enumerate(X):
+        basis = s.basis + np.outer(x, x @ s.omega)
+        if not np.isfinite(basis).all():
+            return i
+        s.basis[...] = basis
+    return len(X)
+
+
+def learn_finite(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    return plain(s, X, Y, p, out) if np.isfinite(X).all() else -1
+
+
+def refuse_large(settings: Any, steps: int, X: Any, Y: Any, is_step: bool, linear: bool) -> None:
+    if not (np.abs(X) <= 1e30).all():
+        raise ValueError("rows must not be larger than 1e30")
+
+
+def refuse_three(settings: Any, steps: int, X: Any, Y: Any, is_step: bool, linear: bool) -> None:
+    if Y.shape[1] > 2:
+        raise ValueError("two outputs at most")
+
+
+def ridge_with(**defaults: float) -> spec.Method:
+    """The method `ridge` with other defaults."""
+    settings = [replace(s, default=defaults.get(s.name, s.default)) for s in METHODS["ridge"].settings]
+    return change(METHODS["ridge"], settings=tuple(settings), theory={"laws": ()})
+
+
+AVERAGES = ("averages_as_declared", "averaging_does_not_depend_on_the_order")
+UNLEARNING = ("unlearned_digits_are_warned_of", "merges_remember_what_was_unlearned")
+NOT_FINITE = ("nonfinite_input_is_refused", "calls_give_the_same_errors", "questions_give_the_same_errors")
+UNUSUAL: dict[str, tuple[spec.Method, Any, Sequence[str]]] = {
+    "one column of weights for each class": (
+        CLASSES,
+        SimpleNamespace(learn=plain),
+        ("long_calls_find_the_same_labels", "labels_in_lists_equal_arrays"),
+    ),
+    "batches by default": (
+        BATCHES,
+        PLAIN_KERNEL,
+        ("interrupted_learners_refuse_calls", "interrupted_learn_one_ends_a_learner", "any_order_of_operations"),
+    ),
+    "means that count by their own rows": (CENTRED, SimpleNamespace(learn=learn_centred), AVERAGES),
+    "the name of an old field": (
+        COUNTED,
+        SimpleNamespace(learn=learn_and_count, step=block),
+        ("earlier_formats_are_read", "states_of_any_layout_are_restored"),
+    ),
+    "a basis of dependent columns": (
+        SKETCH,
+        SimpleNamespace(learn=learn_sketch),
+        ("components_have_the_signs_of_the_basis", "state_matches_declaration"),
+    ),
+    "two outputs at most": (
+        change(PLAIN, kernel={"validate_rows": refuse_three}, combine=Combine(averages=("w",))),
+        SimpleNamespace(learn=plain),
+        AVERAGES,
+    ),
+    "own limits of rows and own checks": (
+        change(PLAIN, kernel={"validate_rows": refuse_large}),
+        SimpleNamespace(learn=learn_finite, CHECKS_ROWS=True),
+        NOT_FINITE,
+    ),
+    "ridge that forgets": (ridge_with(forgetting_factor=0.9), reference_kernel("ridge"), UNLEARNING),
+    "ridge with a large prior": (ridge_with(ridge=1e5), reference_kernel("ridge"), UNLEARNING),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_right_methods_pass(name: str) -> None:
+    method, kernel, checks = UNUSUAL[name]
+    declared = replace(method, name=NAME)
+
+    class Plugin:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def methods(self) -> Any:
+            return [declared]
+
+        @ob.hookimpl
+        def kernels(self) -> Any:
+            return {("numpy", NAME): kernel}
+
+    ob.register(Plugin(), NAME)
+    try:
+        report = conform(NAME, only=checks, allow_unproven=True)
+    finally:
+        ob.unregister(NAME)
+    assert {r.status for r in report.results} <= {"passed", "skipped"}, str(report)
