@@ -164,6 +164,7 @@ fault(
     "saved_state_continues_identically",
     "bytes_continue_identically",
     "predicting_changes_nothing",
+    "interrupted_learn_one_ends_a_learner",
     kernel=Hidden(),
     message="a copy (whatever the kernel needs later must be a field of the state)",
 )

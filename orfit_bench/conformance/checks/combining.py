@@ -75,6 +75,7 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
         for learner, want in zip(parts, old, strict=True):
             context.ensure_identical(learner, want, f"after an average by rows={rows} was refused")
     _ensure_outputs_refused(context)
+    _ensure_others_refused(context, parts[0])
     return worst(
         [
             *(_compare(context, *pair, "averaged in either order") for pair in zip(parts, swapped, strict=True)),
@@ -85,6 +86,19 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
             _compare(context, by_rows[0], backwards[1], "averaged by rows in either order"),
         ]
     )
+
+
+def _ensure_others_refused(context: CheckContext, learner: Any) -> None:
+    """A learner that has seen no rows has no weights to average, on either side; nor has one of other classes."""
+    for learners in ([learner, context.create()], [context.create(), learner]):
+        act = partial(average, learners)
+        ensure_raises(act, ValueError, "an average with a learner that has seen no rows", "seen no rows")
+    if context.method.traits.labels:
+        X = context.rows(n=2 * context.batch_size).X
+        one, other = (context.create().partial_fit(X, (pair * len(X))[: len(X)]) for pair in (["a", "b"], ["b", "a"]))
+        for learners in ([one, other], [other, one]):
+            act = partial(average, learners)
+            ensure_raises(act, ValueError, "an average of learners with classes in another order", "differ in classes")
 
 
 def _ensure_outputs_refused(context: CheckContext) -> None:

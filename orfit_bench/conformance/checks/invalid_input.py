@@ -131,7 +131,8 @@ def non_numeric_input_is_refused(context: CheckContext) -> None:
     """
 
     def of_values(good: Chunk) -> Invalid:
-        yield "X of integers that would be rounded", np.full(good.X.shape, TOO_LARGE), good.y
+        for number in integers_that_are_rounded(context):
+            yield f"X of {number}, which would be rounded", np.full(good.X.shape, number), good.y
         yield "a ragged X", [[1.0, 2.0], [3.0]], good.y
 
     def of_types(good: Chunk) -> Invalid:
@@ -155,6 +156,12 @@ def non_numeric_input_is_refused(context: CheckContext) -> None:
     X[1, 0] = None
     learn = partial(learner.partial_fit, X, *([] if good.y is None else [good.y]))
     ensure_raises(learn, TypeError, "X with None", "X[1, 0] is None")
+
+
+def integers_that_are_rounded(context: CheckContext) -> list[int]:
+    """Integers that a learner would round, down and up; the first of both signs among them."""
+    limit = 2 ** (np.finfo(context.dtype).nmant + 1)  # up to which every integer is a number of the dtype
+    return [TOO_LARGE, 2**61 - 1, limit + 1, -limit - 1]
 
 
 @check(all_variants=False, own_settings=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if, skip_if_time_varying
+from orfit_bench.conformance.checks.invalid_input import integers_that_are_rounded
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.checks.surroundings import Inspected, ensure_dtype
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen
 from orfit_bench.errors import DivergedError
@@ -54,8 +57,9 @@ def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
     large = chunk.with_rows(np.full_like(chunk.X, LARGE))
     _ensure_equal(context, large, {"large int64": TYPES["int64"]}, _learn_one_by_one, rows_only=True)
     learner = context.train(context.rows())
-    act = partial(learn_one, learner, np.full(chunk.X.shape[1], LARGE + 1), chunk, 0)
-    ensure_raises(act, ValueError, f"learn_one of {LARGE + 1}, which would be rounded")
+    for number in integers_that_are_rounded(context):
+        act = partial(learn_one, learner, np.full(chunk.X.shape[1], number), chunk, 0)
+        ensure_raises(act, ValueError, f"learn_one of {number}, which would be rounded")
 
 
 def _learn_one_by_one(learner: Any, chunk: Chunk) -> None:
@@ -86,7 +90,7 @@ def _ensure_equal(
 
 def _outcome(context: CheckContext, chunk: Chunk, learn: Callable[[Any, Chunk], None]) -> Any:
     """The learner after the rows, or the error of the first that is refused."""
-    learner = context.create()
+    learner = replace(context, wrap=lambda kernel: Inspected(kernel, partial(ensure_dtype, context))).create()
     try:
         with np.errstate(all="ignore"):
             learn(learner, chunk)

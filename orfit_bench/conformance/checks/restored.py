@@ -65,6 +65,7 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
             {name: (state[name].dims, np.zeros(state[name].shape, int))}
         ),
         "a negative number of steps": with_header(t=-1),
+        **{f"{value!r} steps": with_header(t=value) for value in (1.5, True, "3", 2**63)},
         "a number of features of another size": with_header(n_features=learner.n_features_in_ + 1),
     }
     head = json.loads(learner.state().attrs["orfit_bench"])

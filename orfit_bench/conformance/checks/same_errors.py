@@ -19,6 +19,8 @@ from orfit_bench.conformance.rows import Array, Chunk
 ROW_NAMES = re.compile(r"\b[XxA]\b")
 """Names of the argument with the rows: X, x for a single row, A for a block."""
 
+MISSING = "rows with None"
+OBJECTS = "rows of objects"
 NOT_FINITE = "NaN", "infinity"
 WRONG_NUMBERS = "targets that are too few", "targets that are too many"
 """Inputs of which the error must say how many rows there are."""
@@ -153,7 +155,11 @@ def _error_of(call: Callable[[], Any]) -> str:
 
 
 def _ensure_located(what: str, X: Any, error: str) -> None:
-    """The error of an entry that is not finite must name its row and column."""
+    """The error of an entry that is not finite must name its row and column, that of objects how to convert them."""
+    if what == MISSING:
+        ensure(f"[{len(X) - 1}, 0] is None" in error, f"{what}: the error {error!r} does not name its place")
+    if what == OBJECTS:
+        ensure("np.asarray(" in error, f"{what}: the error {error!r} does not say how to convert them")
     if what in NOT_FINITE:
         row, column = np.argwhere(~np.isfinite(X))[0]
         place = f"row {row}, column {column}"
@@ -203,7 +209,10 @@ def _invalid_rows(X: Array) -> Iterator[tuple[str, Any]]:
     yield NOT_FINITE[1], np.where(np.isnan(wrong), np.inf, wrong)
     yield "complex rows", X + 1j
     yield "rows of strings", X.astype(str)
-    yield "rows of objects", X.astype(object)
+    yield OBJECTS, X.astype(object)
+    missing = X.astype(object)
+    missing[-1, 0] = None
+    yield MISSING, missing
     yield "masked rows", np.ma.masked_array(X, mask=X > 0)
     yield "a column too many", np.hstack([X, X[:, :1]])
     yield "a column too few", X[:, :-1]

@@ -25,7 +25,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.errors import LackingError
 from orfit_bench.learners.arguments import DTYPES, is_complex
-from orfit_bench.spec.arrays import array_type
+from orfit_bench.spec.arrays import array_type, dtype_name
 
 PASSES, CHUNK = 30, 100
 """The largest number of passes over the same rows until no objects are left behind, and the rows of a pass."""
@@ -105,6 +105,10 @@ def no_objects_are_left_behind(context: CheckContext) -> None:
     raise Violation(f"{CHUNK} rows left {more} objects behind, in each of {PASSES} passes")
 
 
+ROWS_AND_TARGETS = "the rows", "the targets"
+"""What a kernel is given beside the fields of the state."""
+
+
 class Inspected:
     """A kernel, with a function that is given every array before the kernel is."""
 
@@ -118,7 +122,7 @@ class Inspected:
 
         def inspected(s: Any, *given: Any) -> Any:
             named = {field: getattr(s, field) for field in s._fields}
-            for argument, array in {**named, "the rows": given[0], "the targets": given[1]}.items():
+            for argument, array in {**named, **dict(zip(ROWS_AND_TARGETS, given, strict=False))}.items():
                 if hasattr(array, "dtype"):
                     self._inspect(argument, array)
             return function(s, *given)
@@ -128,7 +132,10 @@ class Inspected:
 
 @check(all_variants=False)
 def kernel_is_given_arrays_of_the_backend(context: CheckContext) -> None:
-    """The rows and fields that a kernel gets are arrays of the backend's type, on the device that it declares."""
+    """The rows and fields that a kernel gets are arrays of the backend's type, on the device that it declares.
+
+    Rows and targets are of the learner's dtype, whatever the user passes.
+    """
     expected, device = array_type(context.backend.namespace()), context.backend.device
     scalars = scalars_of(context.initialize(context.rows()))
 
@@ -136,10 +143,21 @@ def kernel_is_given_arrays_of_the_backend(context: CheckContext) -> None:
         if name in scalars and type(array) is np.ndarray:
             return
         ensure(isinstance(array, expected), f"{name}: the kernel got a {type(array).__name__}, want {expected}")
+        ensure_dtype(context, name, array)
         found = device_of(array) if device else ""
         ensure(found.split(":")[0] == device, f"{name}: the kernel got an array on {found}, want {device}")
 
-    replace(context, wrap=lambda kernel: Inspected(kernel, inspect)).train(context.rows())
+    inspected = replace(context, wrap=lambda kernel: Inspected(kernel, inspect))
+    inspected.train(context.rows())
+    integers = context.rows().numbers(lambda a: np.rint(np.nan_to_num(a)).astype(int))
+    if context.accepts(integers) and not context.variant.time_varying:
+        inspected.train(integers)
+
+
+def ensure_dtype(context: CheckContext, name: str, array: Any) -> None:
+    """The rows and the targets that a kernel gets must be of the learner's dtype."""
+    found = dtype_name(array)
+    ensure(name not in ROWS_AND_TARGETS or found == context.dtype, f"{name}: the kernel got numbers of {found}")
 
 
 @check(needs_complete_backend, all_variants=False, once=True)

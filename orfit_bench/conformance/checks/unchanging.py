@@ -14,7 +14,7 @@ from orfit_bench.conformance.acceptance import train_with_other_settings
 from orfit_bench.conformance.check import ensure, ensure_raises
 from orfit_bench.conformance.checks.refusals import needs_targets_of_a_kind, refused_targets
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.rows import FEATURES, Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.spec import LINEAR, REFERENCE
@@ -128,7 +128,7 @@ def _refuse_targets(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after refused merges with learners of other outputs, another dtype and other settings."""
+    """The learner after refused merges with learners of other sizes or labels, another dtype or other settings."""
     if learner.live_state is None or learner.pending:
         return learner
     rows, pairs = chunk.cut(0, context.batch_size), []
@@ -138,12 +138,17 @@ def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
         if rows.y.ndim == 1:
             column = context.train(rows._replace(y=rows.y[:, None]))
             pairs += [(learner, column), (column, learner)]
+    if context.method.traits.labels:
+        texts, numbers = context.train(rows), context.train(rows._replace(y=np.arange(len(rows.X))))
+        pairs += [(texts, numbers), (numbers, texts)]
+    wide = context.train(context.rows(n=context.batch_size, d=FEATURES + 1))
+    pairs += [(learner, wide), (wide, learner)]
     if context.dtype == "float64" and context.supports("float32"):
         pairs.append((learner, context.train(rows.numbers(lambda a: a.astype("float32")), dtype="float32")))
     if (other := train_with_other_settings(context, rows)) is not None:
         pairs.append((learner, other))
     for one, other in pairs:
-        what = "a merge with a learner of other outputs, another dtype or other settings"
+        what = "a merge with a learner of other features, outputs or labels, another dtype or other settings"
         ensure_raises(partial(one.merge, other), (TypeError, ValueError), what, "differ")
     return learner
 

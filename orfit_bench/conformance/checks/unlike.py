@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,15 @@ def needs_combination(context: CheckContext) -> str:
 @check(needs_combination, all_variants=False)
 def unlike_learners_are_not_combined(context: CheckContext) -> None:
     """Learners of different sizes, dtypes or settings, or with pending rows, are neither combined nor changed."""
+    if context.method.combine.averages:
+        chunk = context.rows(n=4 * context.batch_size)
+        one, others = context.train(chunk), {"a new learner": context.create()}
+        if context.method.traits.labels:
+            names = np.char.add(np.asarray(chunk.y), "s")
+            others["a learner of other classes"] = context.train(chunk._replace(y=names))
+        for what, other in others.items():
+            for pair in ([one, other], [other, one]):
+                ensure_raises(partial(average, pair), ValueError, f"an average with {what}", "differ")
     for what, one, other in _unlike(context):
         before = one.copy(), other.copy()
         for name, act in _acts(context, one, other):
@@ -67,6 +77,9 @@ def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
         if context.accepts(both):
             yield "different numbers of outputs", one(), context.train(both)
             yield "two and three outputs", context.train(both), context.train(three)
+    if context.method.traits.labels:
+        numbers = np.unique(np.asarray(chunk.y), return_inverse=True)[1]
+        yield "labels of other types", one(), context.train(chunk._replace(y=numbers))
     if any(setting.name == "batch_size" for setting in context.method.settings):
         full, rest = (context.train(context.rows(n=n), batch_size=BATCH) for n in (BATCH, BATCH + 1))
         yield PENDING, full, rest
