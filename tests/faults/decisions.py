@@ -73,6 +73,26 @@ fault(
 
 # ---------------------------------------------------------------------- unlike learners
 
+merge = merging.merge
+
+
+def _raises_key_errors(*arguments: Any) -> Any:
+    try:
+        return merge(*arguments)
+    except ValueError as error:
+        raise KeyError(str(error)) from error
+
+
+fault(
+    "wrong_merges_are_a_missing_key",
+    "a merge rule that returns something wrong raises KeyError",
+    "merge_rules_return_fields",
+    "merged_fields_fit",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(merging, "merge", _raises_key_errors),
+)
+
 fault(
     "unlike_learners_are_combined",
     "the sizes of learners are not compared when they are merged or averaged",

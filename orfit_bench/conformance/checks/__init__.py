@@ -51,5 +51,6 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its
     turns,
     unlearned_rows,
     unlike,
+    wrong_merges,
     zeros,
 )

@@ -1,0 +1,75 @@
+"""Merge rules that return something wrong: the host refuses it, and both learners stay as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if
+from orfit_bench.conformance.checks.merging import merges_by_default, needs_merge, train_two
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import layout_of
+from orfit_bench.learners.factory import learner_of
+from orfit_bench.spec import Settings
+from orfit_bench.spec.merge import Side
+
+Fields = dict[str, Any]
+
+
+def _of_names(name: str) -> dict[str, Callable[[Fields], Any]]:
+    """What a rule may return that is no dict of fields, from the fields of the first learner."""
+    return {
+        "nothing": lambda fields: None,
+        "a list": lambda fields: [fields[name]],
+        "an unknown field": lambda fields: {"no_such_field": fields[name]},
+    }
+
+
+def _of_values(name: str) -> dict[str, Callable[[Fields], Any]]:
+    """What a rule may return that does not fit a field."""
+    return {
+        "numbers that are not finite": lambda fields: {name: np.full_like(fields[name], np.nan)},
+        "an entry too many": lambda fields: {name: np.append(fields[name], fields[name][:1], axis=0)},
+        "an entry too few": lambda fields: {name: fields[name][:-1]},
+        "a dimension too few": lambda fields: {name: fields[name][0]},
+    }
+
+
+@check(needs_merge, all_variants=False)
+def merge_rules_return_fields(context: CheckContext) -> None:
+    """A merge whose rule returns no dict, or an unknown field, raises ValueError and changes neither learner."""
+    _ensure_refused(context, _of_names)
+
+
+@check(needs_merge, all_variants=False)
+def merged_fields_fit(context: CheckContext) -> None:
+    """A merge whose rule returns a field of another shape, or NaN, raises ValueError and changes neither learner."""
+    _ensure_refused(context, _of_values)
+
+
+def _ensure_refused(context: CheckContext, wrong: Callable[[str], dict[str, Callable[[Fields], Any]]]) -> None:
+    one, other = train_two(context)
+    skip_if(not merges_by_default(context, one), "it does not merge")
+    fields = [f for f in layout_of(one).fields if f.dims and f.dims[0] != layout_of(one).grows]
+    skip_if(not fields, "it has no array of a fixed size")
+    combine = context.method.combine
+    assert combine.merge
+    for what, result in wrong(fields[0].name).items():
+        rule = replace(combine.merge, rule=partial(_result, result))
+        method = replace(context.method, combine=replace(combine, merge=rule))
+        pair = [learner_of(replace(a.rule, method=method), a.copy().live_state) for a in (one, other)]
+        before = [learner.to_bytes() for learner in pair]
+        for a, b in (pair, pair[::-1]):
+            ensure_raises(
+                partial(a.merge, b), ValueError, f"a merge whose rule returns {what}", "cannot be merged here"
+            )
+        same = before == [learner.to_bytes() for learner in pair]
+        ensure(same, f"a merge whose rule returned {what} changed a learner")
+
+
+def _result(result: Callable[[Fields], Any], a: Side, b: Side, settings: Settings) -> Any:
+    return result(dict(a.fields))
