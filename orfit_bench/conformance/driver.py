@@ -89,11 +89,11 @@ class Driver:
         return learner.prequential(chunk.X, chunk.y, **chunk.time_varying)
 
     def learn_silently(self, learner: Any, chunk: Chunk) -> None:
-        """Learn the rows without predictions; a single row takes the short path for one row."""
+        """Learn the rows without predictions, passed by keyword; a single row takes the short path for one row."""
         if self.method.traits.supervised:
-            learner.partial_fit(chunk.X, chunk.y, **chunk.time_varying)
+            learner.partial_fit(X=chunk.X, y=chunk.y, **chunk.time_varying)
         else:
-            learner.partial_fit(chunk.X)
+            learner.partial_fit(X=chunk.X)
 
     def step(self, learner: Any, chunk: Chunk) -> None:
         """Learn all the rows as one step."""

@@ -13,6 +13,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import frozen
 from orfit_bench.learners.averaging import average
+from orfit_bench.learners.restoring import restore
 from orfit_bench.spec.law import to_numpy64
 
 
@@ -25,15 +26,21 @@ def needs_merge_without_rows(context: CheckContext) -> str:
 def merges_in_other_ways(context: CheckContext) -> Deviation:
     """A merge with a learner without rows, on either side, changes nothing; exact merges work in either order.
 
-    The average of a learner and its copy has the weights of the learner.
+    The average of a learner and its copy has the weights of the learner. A merged learner predicts as its state does.
     """
     one, other = train_two(context)
     B = context.batch_size
     chunk = context.rows(n=12 * B)
+    both = one.copy()
+    for learner in (both, other):
+        context.predict(learner, chunk.X)  # some methods keep the weights that they solve for
+    restored = restore(merge_or_skip(context, both, other).state(), **context.model)
+    predictions = context.predict(both, chunk.X), context.predict(restored, chunk.X)
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     found = [
         _compare(context, merge_or_skip(context, one.copy(), context.initialize(chunk)), one, "with no rows"),
         _compare(context, merge_or_skip(context, context.initialize(chunk), one), one, "no rows with others"),
+        context.compare(chunk, predictions, of="predictions after a merge"),
     ]
     if kind == "exact":
         swapped = chunk.map(lambda a: np.concatenate([a[4 * B :], a[: 4 * B]]))

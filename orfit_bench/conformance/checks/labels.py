@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if_time_varying, worst
+from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying, worst
 from orfit_bench.conformance.checks.decisions import needs_labels
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array
@@ -47,6 +48,7 @@ def long_calls_find_the_same_labels(context: CheckContext) -> Deviation:
         got, want = long.classes_.tolist(), short.classes_.tolist()
         ensure(got == want, f"{kind} give the classes {got} in a long call, {want} in short ones")
         found.append(context.compare(chunk, (long, short), of=f"labels that are {kind}:"))
+        _ensure_counted(long, chunk.X, np.array([*labels, *labels[:FIRST]]))
     return worst(found)
 
 
@@ -62,6 +64,20 @@ def labels_in_lists_equal_arrays(context: CheckContext) -> None:
         context.ensure_identical(array, listed, f"labels that are {kind}, in an array and not in a list")
         got, want = array.classes_.tolist(), list(dict.fromkeys([*first, *labels]))
         ensure(got == want, f"the classes of the labels {want} are {got}")
+        _ensure_counted(array, X[FIRST:], np.array(labels))
+
+
+def _ensure_counted(learner: Any, X: Array, labels: Array) -> None:
+    """Labels too many or too few must be refused, and change nothing."""
+    before = learner.to_bytes()
+    for given in (labels[:-1], np.append(labels, labels[:1])):
+        act = partial(learner.partial_fit, X, given)
+        ensure_raises(
+            act, ValueError, f"{len(given)} labels for {len(X)} rows", f"y: got {len(given)} rows, want {len(X)}"
+        )
+        ensure(
+            learner.to_bytes() == before, f"{len(given)} labels for {len(X)} rows were refused and changed the learner"
+        )
 
 
 @check(needs_labels, all_variants=False)
