@@ -43,6 +43,11 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
         forge(head, arrays)
         data = binary.pack(good.of_rule, head, arrays)
         ensure_raises(partial(from_bytes, data, **context.model), ValueError, what, "from_bytes")
+    if (waiting := with_waiting_rows(context)) is not None:
+        found = binary.decode(waiting.to_bytes())
+        data = binary.pack(found.of_rule, found.of_state | {"n_samples_seen": 1}, found.arrays)
+        act = partial(from_bytes, data, **context.model)
+        ensure_raises(act, ValueError, f"{waiting.pending} pending rows, of one that was seen", "from_bytes")
     data = learner.to_bytes()
     for longer in ({"rule": len(data)}, {"rule": 2**31}, {"state": len(data)}, {"state": 2**31}):
         act = partial(from_bytes, with_longer_headers(data, **longer), **context.model)
@@ -51,6 +56,14 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
         rule = json.dumps({**json.loads(good.of_rule), "spec_version": version}).encode()
         data = binary.pack(rule, good.of_state, good.arrays)
         ensure_raises(partial(from_bytes, data, **context.model), ValueError, f"version {version!r}", "from_bytes")
+
+
+def with_waiting_rows(context: CheckContext) -> Any:
+    """A learner of two rows that wait for a batch of four; None without batches, or if a row may wait several times."""
+    weighting = context.method.kernel.weighting
+    repeats = weighting is not None and weighting.repeats_rows
+    has_batches = any(setting.name == "batch_size" for setting in context.method.settings)
+    return context.train(context.rows(n=2), batch_size=4) if has_batches and not repeats else None
 
 
 def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[tuple[str, Forge]]:

@@ -62,7 +62,12 @@ def labels_in_lists_equal_arrays(context: CheckContext) -> None:
         array.partial_fit(X[FIRST:], np.array(labels))
         listed.partial_fit(X[FIRST:], labels)
         context.ensure_identical(array, listed, f"labels that are {kind}, in an array and not in a list")
-        got, want = array.classes_.tolist(), list(dict.fromkeys([*first, *labels]))
+        array, listed = (context.create().partial_fit(X[FIRST:], y) for y in (np.array(labels), labels))
+        context.ensure_identical(
+            array, listed, f"labels that are {kind}, in an array and not in a list, from the start"
+        )
+        array.partial_fit(X[:FIRST], first)
+        got, want = array.classes_.tolist(), list(dict.fromkeys([*labels, *first]))
         ensure(got == want, f"the classes of the labels {want} are {got}")
         _ensure_counted(array, X[FIRST:], np.array(labels))
 

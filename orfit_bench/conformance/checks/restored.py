@@ -14,7 +14,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if
 from orfit_bench.conformance.checks.agreement import needs_inverse_gram, skip_if_not_linear
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
-from orfit_bench.conformance.checks.forged_states import IMPOSSIBLE_VERSIONS
+from orfit_bench.conformance.checks.forged_states import IMPOSSIBLE_VERSIONS, with_waiting_rows
 from orfit_bench.conformance.checks.saved_files import read_members
 from orfit_bench.conformance.checks.unchanging import to_buffer
 from orfit_bench.conformance.context import CheckContext
@@ -39,6 +39,12 @@ def spoiled_states_are_refused(context: CheckContext) -> None:
         state = spoil(state, header)
         state.attrs["orfit_bench"] = json.dumps(header)
         ensure_raises(partial(restore, state, **context.model), (TypeError, ValueError), f"a state with {what}")
+    if (waiting := with_waiting_rows(context)) is not None:
+        state = waiting.state()
+        header = json.loads(state.attrs["orfit_bench"]) | {"n_samples_seen": 1}
+        state.attrs["orfit_bench"] = json.dumps(header)
+        act = partial(restore, state, **context.model)
+        ensure_raises(act, ValueError, f"a state with {waiting.pending} pending rows, of one that was seen", "wait")
 
 
 def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, dict[str, Any]], Any]]:

@@ -30,7 +30,8 @@ PASSES = 30
 
 
 def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
-    chunk = context.rows()
+    chunk, new = context.rows(), context.create()
+    context.ensure_identical(move(new), new, f"{message}, before the first call")
     for i in MOMENTS:
         stayed = context.train(chunk.cut(0, i))
         moved = move(stayed)
@@ -139,6 +140,8 @@ def state_matches_declaration(context: CheckContext) -> None:
         ensure(f.name in state, f"the state lacks {f.name!r}")
         a = state[f.name]
         ensure(a.dtype == context.dtype, f"{f.name} is of {a.dtype}, want {context.dtype}")
+        name = a.attrs.get("long_name")
+        ensure(name == f.meaning, f"{f.name} has the long_name {name!r}, want its meaning {f.meaning!r}")
         ensure(learner.array(f.name).tobytes() == a.values.tobytes(), f"array({f.name!r}) is not the state's {f.name}")
         named = all(got in (want, f"{want}_2") for got, want in zip(a.dims, f.dims, strict=False))
         ensure(named and a.ndim == len(f.dims), f"{f.name} has the dimensions {a.dims}, want {f.dims}")
