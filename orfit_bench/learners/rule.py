@@ -112,7 +112,7 @@ class Rule(Configuration):
             state.n_samples += A.shape[0]
 
     def _validate(self, state: LearnerState, X: Array, Y: Array, name: str, is_step: bool = False) -> None:
-        """Let the method refuse rows, after those that are not finite, of which a kernel may look for itself."""
+        """Let the method refuse rows. If some are not finite, that error comes first."""
         if validate := self.method.kernel.validate_rows:
             try:
                 validate(self.settings, state.n_steps, X, Y, is_step, self.is_linear)

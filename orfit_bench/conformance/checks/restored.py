@@ -25,79 +25,74 @@ from orfit_bench.state.serialization import RENAMED
 
 SEEDS = 10
 """Seeds that are tried: random steps cannot be the same with all of them."""
-Change = Callable[[Any, dict[str, Any]], None]
-"""Spoils a state (a dataset) or its header."""
 
 
 @check(all_variants=False)
 def spoiled_states_are_refused(context: CheckContext) -> None:
     """States with a missing, unknown or spoiled array, or with an impossible count or setting, raise ValueError."""
     learner = context.train(context.rows())
-    for what, spoil in _spoiled(context, learner).items():
-        state = learner.state()
-        header = json.loads(state.attrs["orfit_bench"])
-        state = spoil(state, header)
-        state.attrs["orfit_bench"] = json.dumps(header)
+    arrays, entries = _spoiled_arrays(context, learner), _impossible_entries(context, learner)
+    spoiled = {what: change(learner.state()) for what, change in arrays.items()}
+    spoiled |= {what: _with_entries(learner.state(), **own) for what, own in entries.items()}
+    for what, state in spoiled.items():
         ensure_raises(partial(restore, state, **context.model), (TypeError, ValueError), f"a state with {what}")
     if (waiting := with_waiting_rows(context)) is not None:
-        state = waiting.state()
-        header = json.loads(state.attrs["orfit_bench"]) | {"n_samples_seen": 1}
-        state.attrs["orfit_bench"] = json.dumps(header)
-        act = partial(restore, state, **context.model)
+        act = partial(restore, _with_entries(waiting.state(), n_samples_seen=1), **context.model)
         ensure_raises(act, ValueError, f"a state with {waiting.pending} pending rows, of one that was seen", "wait")
 
 
-def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, dict[str, Any]], Any]]:
-    """Functions that spoil a state, by what they do."""
+def _with_entries(state: Any, **entries: Any) -> Any:
+    """The state with other entries in its header."""
+    state.attrs["orfit_bench"] = json.dumps(json.loads(state.attrs["orfit_bench"]) | entries)
+    return state
+
+
+def _spoiled_arrays(context: CheckContext, learner: Any) -> dict[str, Callable[[Any], Any]]:
+    """Functions that spoil the arrays of a state, by what they do."""
     name = layout_of(learner).fields[0].name
 
-    def with_nan(state: Any, header: dict[str, Any]) -> Any:
+    def with_nan(state: Any) -> Any:
         state[name].values.flat[:1] = np.nan
         return state
 
-    def with_header(**entries: Any) -> Callable[[Any, dict[str, Any]], Any]:
-        def change(state: Any, header: dict[str, Any]) -> Any:
-            header.update(entries)
-            return state
-
-        return change
-
+    B, waiting = context.batch_size, learner.state()
+    widths = {n: waiting[n].shape[1] for n in ("pending_X", "pending_y")}
     found = {
         f"NaN in {name}": with_nan,
-        f"no {name}": lambda state, header: state.drop_vars(name),
-        "an unknown array": lambda state, header: state.assign(no_such_field=state[name].rename({})),
-        f"{name} of another shape": lambda state, header: state.assign({name: ("other", np.zeros(99))}),
-        f"{name} of integers": lambda state, header: state.assign(
-            {name: (state[name].dims, np.zeros(state[name].shape, int))}
+        f"no {name}": lambda state: state.drop_vars(name),
+        "an unknown array": lambda state: state.assign(no_such_field=state[name].rename({})),
+        f"{name} of another shape": lambda state: state.assign({name: ("other", np.zeros(99))}),
+        f"{name} of integers": lambda state: state.assign({name: (state[name].dims, np.zeros(state[name].shape, int))}),
+        f"{B} pending rows for a batch of {B}": lambda state: state.drop_dims("waiting").assign(
+            {n: (("waiting", f"column of {n}"), np.zeros((B, width), learner.dtype)) for n, width in widths.items()}
         ),
-        "a negative number of steps": with_header(t=-1),
-        **{f"{value!r} steps": with_header(t=value) for value in (1.5, True, "3", 2**63)},
-        "a number of features of another size": with_header(n_features=learner.n_features_in_ + 1),
     }
-    head = json.loads(learner.state().attrs["orfit_bench"])
-    B, sizes = context.batch_size, {"pending_X": learner.n_features_in_, "pending_y": head["n_outputs"]}
-    found[f"{B} pending rows for a batch of {B}"] = lambda state, header: state.drop_dims("waiting").assign(
-        {name: (("waiting", f"column of {name}"), np.zeros((B, size), learner.dtype)) for name, size in sizes.items()}
-    )
-    if head["n_outputs"] > 1:
-        found["y of one dimension with several outputs"] = with_header(y_is_vector=True)
     if (mark := context.method.state.warning and context.method.state.warning.field) and mark in learner.state():
-        found[f"{mark} of 2"] = lambda state, header: state.assign({mark: state[mark] * 0 + 2})
-    for version in IMPOSSIBLE_VERSIONS:
-        found[f"version {version!r}"] = with_header(spec_version=version)
+        found[f"{mark} of 2"] = lambda state: state.assign({mark: state[mark] * 0 + 2})
+    return found
+
+
+def _impossible_entries(context: CheckContext, learner: Any) -> dict[str, dict[str, Any]]:
+    """Entries that the header of a state cannot have, by what is wrong."""
+    head = json.loads(learner.state().attrs["orfit_bench"])
+    found: dict[str, dict[str, Any]] = {f"{value!r} steps": {"t": value} for value in (-1, 1.5, True, "3", 2**63)}
+    found["a number of features of another size"] = {"n_features": learner.n_features_in_ + 1}
+    if head["n_outputs"] > 1:
+        found["y of one dimension with several outputs"] = {"y_is_vector": True}
+    found |= {f"version {version!r}": {"spec_version": version} for version in IMPOSSIBLE_VERSIONS}
     names = [f"x{i}" for i in range(learner.n_features_in_)]
     for what, given in (("too few", names[1:]), ("too many", [*names, "y"]), ("equal", [*names[1:], names[1]])):
-        found[f"names of features that are {what}"] = with_header(feature_names=given)
+        found[f"names of features that are {what}"] = {"feature_names": given}
     if context.method.traits.labels:
         labels = head["classes"]
-        found["labels of two types"] = with_header(classes=[*labels[:-1], 7])
-        found["a label that occurs twice"] = with_header(classes=[*labels[:-1], labels[0]])
-        found["a label too few"] = with_header(classes=labels[:-1])
-        found["labels that are no integers"] = with_header(classes=[i + 0.5 for i in range(len(labels))])
+        found["labels of two types"] = {"classes": [*labels[:-1], 7]}
+        found["a label that occurs twice"] = {"classes": [*labels[:-1], labels[0]]}
+        found["a label too few"] = {"classes": labels[:-1]}
+        found["labels that are no integers"] = {"classes": [i + 0.5 for i in range(len(labels))]}
     settings = json.loads(learner.state().attrs["settings"])
     for setting in context.method.settings:
         if setting.type.kind in ("number", "schedule"):
-            found[f"{setting.name} of NaN"] = with_header(settings={**settings, setting.name: float("nan")})
+            found[f"{setting.name} of NaN"] = {"settings": {**settings, setting.name: float("nan")}}
     return found
 
 
@@ -113,9 +108,8 @@ def states_of_any_layout_are_restored(context: CheckContext) -> None:
         context.ensure_identical(restore(state, **context.model), learner, f"restored from layout {number}")
     _ensure_read_in_fortran_order(context, learner)
     state = learner.state().rename({now: before for before, now in RENAMED.items() if now in learner.state()})
-    header = json.loads(state.attrs["orfit_bench"]) | {"format": 1}
-    state.attrs["orfit_bench"] = json.dumps(header)
-    context.ensure_identical(restore(state, **context.model), learner, "restored from a state of format 1")
+    earlier = restore(_with_entries(state, format=1), **context.model)
+    context.ensure_identical(earlier, learner, "restored from a state of format 1")
     name = layout_of(learner).fields[0].name
     state = learner.state()
     state[name] = (state[name].dims, np.zeros(state[name].shape, "float16"))

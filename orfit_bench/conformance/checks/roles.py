@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
 from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.checks.zeros import needs_components
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import ROWS, Array
@@ -36,28 +37,21 @@ def fields_are_what_their_roles_say(context: CheckContext) -> None:
                 ensure(not wrong, f"after {end} rows {f.name}, of role {f.role}, {wrong}")
 
 
-def needs_basis(context: CheckContext) -> str:
-    """The learners must have components_."""
-    return "it learns no subspace" if context.method.traits.supervised else ""
-
-
-@check(needs_basis, numbers="any")
+@check(needs_components, numbers="any")
 def components_have_the_signs_of_the_basis(context: CheckContext) -> None:
     """Each row of components_ points in the direction of its column of the basis, and not in the opposite one."""
     for n in (1, ROWS):
-        learner = context.train(context.rows(n=n))
-        basis = learner.array("basis")
-        basis = basis[:, basis.any(axis=0)]
-        along = signs_of_components(learner, basis)
-        ensure((along > -0.5).all(), f"after {n} rows a component has the opposite sign of the basis: {along}")
+        signs = signs_of_components(context.train(context.rows(n=n)))
+        ensure((signs >= 0).all(), f"after {n} rows the signs of components_ relative to the basis are {signs}, want 1")
 
 
-def signs_of_components(learner: Any, basis: Array) -> Array:
+def signs_of_components(learner: Any) -> Array:
     """For each component 1 if it points along its column of the basis, -1 if against it, else 0.
 
     A column that depends on those before it has no direction of its own.
     """
-    components = np.asarray(learner.backend.asnumpy(learner.components_))
+    basis, components = learner.array("basis"), np.asarray(learner.backend.asnumpy(learner.components_))
+    basis = basis[:, basis.any(axis=0)]
     along = np.einsum("ij,ji->i", components, basis).real
     rounding = 1e3 * np.finfo(basis.dtype).eps * np.linalg.norm(basis, axis=0)
     signs: Array = np.sign(along) * (np.abs(along) > rounding)

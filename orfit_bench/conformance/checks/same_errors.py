@@ -61,11 +61,16 @@ def _ensure_start_refused_alike(context: CheckContext, chunk: Chunk) -> None:
     learner = start_of_shape(context, chunk.X.shape[1:])
     if learner is None or chunk.y is None:
         return
-    two = chunk._replace(y=np.repeat(chunk.y.reshape(len(chunk.X), -1)[:, :1], 2, axis=1))
+    two = _with_two_outputs(chunk)
     for name, call in calls_that_learn(context).items():
         error = _error_of(partial(call, learner, two))
         what = f"{name} with initial_weights (d,) for two outputs"
         ensure("initial_weights" in error, f"{what}: want an error that names them, got {error or 'none'}")
+
+
+def _with_two_outputs(chunk: Chunk) -> Chunk:
+    """The rows with their first target twice."""
+    return chunk._replace(y=np.repeat(np.asarray(chunk.y).reshape(len(chunk.X), -1)[:, :1], 2, axis=1))
 
 
 @check(all_variants=False)
@@ -133,7 +138,7 @@ def _ensure_targets_refused_alike(context: CheckContext, chunk: Chunk) -> None:
         y = np.reshape(chunk.y[:1], (1, -1))
         got = _error_of(partial(context.train(chunk.cut(0, 2)).learn_one, x, y))
         ensure(f"got shape {y.shape}" in got, f"learn_one with y {y.shape}: want an error with this shape, got {got}")
-        if context.accepts(two := chunk._replace(y=np.repeat(chunk.y.reshape(len(chunk.X), -1)[:, :1], 2, axis=1))):
+        if context.accepts(two := _with_two_outputs(chunk)):
             learner = context.train(two.cut(0, 2 * context.batch_size))
             for name, call in calls_that_learn(context).items():
                 got = _error_of(partial(call, learner, chunk.cut(0, 4)._replace(y=np.ones(4))))
