@@ -183,6 +183,9 @@ def test_arguments_of_other_kinds_of_learners_are_refused_with_what_to_do(name, 
 def test_a_setting_cannot_be_assigned(model):
     with pytest.raises(AttributeError, match="forgetting_factor cannot be assigned, since it is fixed when a learner"):
         model.forgetting_factor = 0.5
+    for name in ("settings", "dtype", "random_state"):
+        with pytest.raises(AttributeError, match=f"{name} cannot be assigned"):
+            setattr(model, name, None)
     model.note = "an attribute that means nothing to the learner"
     assert model.note
 

@@ -58,19 +58,18 @@ class Fleet:
     """
 
     def __init__(self, members: Members, state: FleetState | None = None) -> None:
-        self.members, self.live_state = members, state
         rule = members.shared
         self.method, self.backend, self.dtype = rule.method, rule.backend, rule.dtype
         self._weights: dict[int, Array] = {}
+        self.members, self.live_state = members, state  # after which the members' rules do not change
 
     if not TYPE_CHECKING:  # types know that there is no such attribute
 
         def __setattr__(self, name: str, value: object) -> None:
             """Refuse settings and what follows from them: the members' rules would not change."""
-            given = vars(self)
-            settings = given["members"].shared.settings if "members" in given else ()
-            if name in settings or (name in FIXED and name in given):
-                refuse_assignment(self, name, given["method"])
+            members = vars(self).get("members")
+            if members is not None and (name in FIXED or name in members.shared.settings):
+                refuse_assignment(self, name, members.shared.method)
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
