@@ -125,13 +125,14 @@ def remaining_variances(pivots: Array, R: Array, regained: Array | None) -> Arra
 
 
 def reductions(terms: Array, L: Array, remaining: Array) -> Array:
-    """The factors (q,) by which a step with the innovation covariance L L' enlarges the rounding errors of variances.
+    """The factors (q,) by which a step with the innovation covariance S = L L' enlarges rounding errors of variances.
 
-    A variance along a row, given the rows before it, is a difference of `terms` (q,), and the step reduces it to at
-    most `remaining` (q,).
+    P before the step has the rounding errors of variances S_ii along the rows, of which the step leaves `remaining`
+    (q,). In S, a variance along a row, given the rows before it, is a difference of `terms` (q,).
     """
     pivots = np.diagonal(L).real ** 2
-    factors: Array = np.maximum(pivots / remaining, terms / pivots)
+    variances = np.vecdot(L, L).real
+    factors: Array = np.maximum(variances / remaining, terms / pivots)
     return factors
 
 

@@ -1,4 +1,4 @@
-"""Matrix factors and inverses: of bases C (d, k) of subspaces, of rows A (k, p)."""
+"""Matrix factors and inverses: of bases C (d, k) of subspaces, of rows A (k, p), of covariances P (d, d)."""
 
 from __future__ import annotations
 
@@ -43,6 +43,18 @@ def inverse_gram(C: Array) -> Array | None:
     half = solve_triangular(R, np.eye(len(R), dtype=R.dtype), check_finite=False)
     inverse: Array = half @ half.conj().T
     return inverse
+
+
+def root_of(P: Array) -> Array:
+    """S with S S' = P, diagonal where P is; a variance that rounding has made negative counts as none."""
+    diagonal = np.diagonal(P)
+    if np.count_nonzero(P) == np.count_nonzero(diagonal):
+        return np.diag(np.sqrt(np.maximum(diagonal, 0)))
+    try:
+        return np.linalg.cholesky(P)
+    except np.linalg.LinAlgError:
+        values, U = np.linalg.eigh(P)
+        return np.asarray(U * np.sqrt(np.maximum(values, 0)))
 
 
 class RegularizedInverse(NamedTuple):

@@ -15,7 +15,7 @@ from orfit_bench.errors import with_place
 from orfit_bench.learners import layers
 from orfit_bench.learners.conversion import NUMBERS
 from orfit_bench.spec import Method, Settings
-from orfit_bench.spec.arrays import contiguous, host_dtype, native_dtype
+from orfit_bench.spec.arrays import cast, contiguous, host_dtype, native_dtype
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
@@ -49,12 +49,10 @@ def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], xp: Any = np) -> Array:
+def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """The result of a user's function as a new array in the learner's dtype; ValueError as `check_result`."""
     check_result(value, what, shape)
-    if hasattr(value, "astype"):  # a copy: the function may return the same array again, filled anew
-        return value.astype(dtype)
-    return xp.astype(value, native_dtype(xp, dtype), copy=True)
+    return cast(value, dtype)  # a copy: the function may return the same array again, filled anew
 
 
 def _is_finite(a: Array, xp: ModuleType) -> bool:
@@ -209,4 +207,4 @@ class LinearizedKernel:
         return tuple(parts[0][None, ...] if len(parts) == 1 else self._xp.stack(parts) for parts in checked)
 
     def _checked(self, value: object, what: str, shape: tuple[int, ...]) -> Array:
-        return check_array(value, f"model {self._model.name!r}: {what}", shape, self._dtype, self._xp)
+        return check_array(value, f"model {self._model.name!r}: {what}", shape, self._dtype)

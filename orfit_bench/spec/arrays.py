@@ -41,6 +41,14 @@ def host_dtype(a: Array) -> np.dtype[Any]:
         return np.dtype(object)
 
 
+def cast(a: Array, dtype: np.dtype[Any]) -> Array:
+    """A copy of an array in a dtype of NumPy, where it lies."""
+    if hasattr(a, "astype"):
+        return a.astype(dtype)
+    xp = a.__array_namespace__()
+    return xp.astype(a, native_dtype(xp, dtype), copy=True)
+
+
 def copy_of(a: Array, xp: ModuleType) -> Array:
     """An independent copy of an array, of the namespace xp or of NumPy."""
     return a.copy() if hasattr(a, "copy") else xp.asarray(a, copy=True)

@@ -232,7 +232,8 @@ class Kernel(Protocol):
         a filter that keeps a root, and otherwise by those of P_pred after the last move, of which rows subtract.
 
         Returns the largest relative error of P_pred^-1, by which it multiplies, if it estimates that: the learner warns
-        above eps^(1/3), where half of the digits of the smoothed moments may be lost.
+        above eps^(3/8). Learners in float32 call it in float64, where they call no function of the user, and warn above
+        eps^(1/3).
         """
 
     def fleet_learn(self, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:

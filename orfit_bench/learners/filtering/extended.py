@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.linearization import LinearizedKernel, check_array, is_applied
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 from orfit_bench.spec.model import LINEAR, Transition
@@ -126,3 +129,19 @@ def variances_along(s: Any, J: Array) -> Array:
         return ((J @ s.covariance) * J).sum(axis=1)
     half = J @ s.root
     return (half * half).sum(axis=1)
+
+
+def variances_of(records: Moments) -> Array:
+    """The variances (n, p) of the parameters at every step, a view."""
+    return records.covariance.__array_namespace__().diagonal(records.covariance, axis1=1, axis2=2)
+
+
+def forecast_errors(before: Moments, X: Array, Y: Array, p: FilterParameters) -> tuple[Any, Any, Any]:
+    """The errors (n, r) of the forecasts of rows, by the moments before each, their variances and the noise (n,) in it.
+
+    In float64 and host memory; NaN where no target was observed.
+    """
+    E = Y - (X[:, None] @ before.mean)[:, 0]
+    variances = ((X[:, None] @ before.covariance)[:, 0] * X).sum(axis=1)
+    noise = np.broadcast_to(to_host(p.observation_noise).reshape(-1), len(X))
+    return to_host(E).astype(float), to_host(variances).astype(float) + noise, noise

@@ -323,13 +323,14 @@ class Filter(Regressor):
         Warns
         -----
         AccuracyWarning
-            If half of the digits are lost: the covariances by which the smoother divides are nearly singular, or a
-            variance is negative or larger than the filtered one by more than sqrt(eps) times the largest of its step.
-            Smaller negative variances are rounding errors of zero.
+            If half of the digits may be lost: the covariances by which the smoother divides are nearly singular, a
+            target contradicts forecasts that have few digits, or a variance is larger than the filtered one by more
+            than sqrt(eps) times the largest of its step.
 
         Notes
         -----
-        Survey, Theorem 7: smoothing never increases a covariance. The memory needed is 3 n p^2 numbers.
+        Survey, Theorem 7: smoothing never increases a covariance. The memory needed is 3 n p^2 numbers. A learner in
+        float32 computes in float64, and rounds the result, unless its model or transition are functions.
 
         Examples
         --------
@@ -393,6 +394,15 @@ class Filter(Regressor):
             If the covariance of an observation is singular, so that it has no density; or as `partial_fit`.
         DivergedError
             If a step cannot be computed.
+
+        Warns
+        -----
+        AccuracyWarning
+            If half of the digits may be lost, by a vague state or by targets that contradict it.
+
+        Notes
+        -----
+        A learner in float32 computes in float64, unless its model or transition are functions.
 
         Examples
         --------

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import FilterParameters
-from orfit_bench.learners.filtering.extended import ExtendedFilter, Innovation, Moments, covariance_along, moments
+from orfit_bench.learners.filtering.extended import (
+    ExtendedFilter,
+    Innovation,
+    Moments,
+    covariance_along,
+    forecast_errors,
+    moments,
+    variances_of,
+)
+from orfit_bench.learners.filtering.rounding import ForecastErrors, error_of_density, most_deviations
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
@@ -18,53 +27,76 @@ RECORDED_NUMBERS = 100_000
 """Numbers of the covariances before the rows that are filtered at once."""
 
 
+class LogLikelihood(NamedTuple):
+    """The log density of the rows that were learned, the step after which was refused, and its estimated error."""
+
+    total: float = 0.0
+    error: float = 0.0
+    learned: int = 0
+
+    def is_inaccurate(self, dtype: np.dtype[Any]) -> bool:
+        """Whether the error is large beside the number n of rows, and beside the root of a density larger than n^2."""
+        return not self.error <= most_deviations(dtype) * max(self.learned, abs(self.total) ** 0.5)
+
+
 def log_likelihood(
-    extended: ExtendedFilter, s: State, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
-) -> tuple[float, int]:
-    """The sum of the log densities of the rows of X, and how many were learned: the next step was refused.
+    extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
+) -> LogLikelihood:
+    """The sum of the log densities of the rows of X.
 
     record(s, X, Y, p, records), if there is one, filters the first rows at once, as for the smoother.
     """
-    total, done = recorded_log_likelihood(s, X, Y, p, record) if record else (0.0, 0)
+    errors = ForecastErrors(len(s.mean))
+    total, error, done = recorded_log_likelihood(s, X, Y, p, record, errors) if record else LogLikelihood()
     for i in range(done, len(X)):
         here, row = p.at(i), slice(i, i + 1)
         if not extended.predict_step(s, here)[0]:
-            return total, i
+            return LogLikelihood(total, error, i)
         seen = extended.innovation(s, X[row], Y[row], here, None)
         if seen is None:
             continue
-        density = log_density(seen, s)
+        S = to_host(covariance_along(s, seen.J) + seen.R).astype(float)
+        density = log_density(seen, S, s)
+        if not (hasattr(s, "root") or math.isinf(density)):
+            error += step_error(seen, S, s, errors)
         if not extended.apply(s, seen, here):
-            return total, i
+            return LogLikelihood(total, error, i)
         if math.isinf(density):
             raise ValueError(
                 f"row {i}: the covariance of the observation is singular, so that it has no density: "
                 f"set observation_noise > 0, or give y as NaN where the state is known exactly"
             )
         total += density
-    return total, len(X)
+    return LogLikelihood(total, error, len(X))
+
+
+def step_error(seen: Innovation, S: np.ndarray[Any, Any], s: Any, errors: ForecastErrors) -> float:
+    """The error of the log density of one step, whose rows (q, p) have the covariance S (q, q)."""
+    J, E, variances = to_host(seen.J), to_host(seen.E).astype(float), np.diagonal(S)
+    parameters = to_host(s.covariance.diagonal()).astype(float)
+    relative = errors.of_rows(np.broadcast_to(parameters, J.shape), J, variances)
+    return error_of_density(relative, E, variances)
 
 
 def recorded_log_likelihood(
-    s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int]
-) -> tuple[float, int]:
-    """The log density of the first rows, by the moments before each of them, and how many rows these are."""
-    total, done, size = 0.0, 0, max(1, RECORDED_NUMBERS // s.covariance.size)
+    s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int], errors: ForecastErrors
+) -> LogLikelihood:
+    """The log density of the first rows, by the moments before each of them."""
+    total, error, done, size = 0.0, 0.0, 0, max(1, RECORDED_NUMBERS // s.covariance.size)
     while done < len(X):
         part = slice(done, done + size)
         x, y, here = X[part], Y[part], p.rows(part)
         before, after = (Moments(*(np.empty((len(x), *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
         learned = record(s, x, y, here, (*before, *after))
-        x, y = x[:learned], y[:learned]
-        errors = y - (x[:, None] @ before.mean[:learned])[:, 0]
-        variances = np.vecdot((x[:, None] @ before.covariance[:learned])[:, 0], x)
-        variances = variances + np.broadcast_to(here.observation_noise.reshape(-1), len(before.mean))[:learned]
-        seen = ~np.isnan(y).any(axis=1)
-        total += normal_log_density(errors[seen].astype(float), variances[seen].astype(float))
+        before, n = Moments(*(a[:learned] for a in before)), len(x)
+        E, variances, _ = forecast_errors(before, x[:learned], y[:learned], here)
+        relative, seen = errors.of_rows(variances_of(before), x[:learned], variances), ~np.isnan(E).any(axis=1)
+        total += normal_log_density(E[seen], variances[seen])
+        error += error_of_density(relative[seen], E[seen], variances[seen])
         done += learned
-        if learned < len(before.mean):
+        if learned < n:
             break
-    return total, done
+    return LogLikelihood(total, error, done)
 
 
 def normal_log_density(E: np.ndarray[Any, Any], variances: np.ndarray[Any, Any]) -> float:
@@ -73,9 +105,8 @@ def normal_log_density(E: np.ndarray[Any, Any], variances: np.ndarray[Any, Any])
     return float(-(E.shape[1] * np.log(2 * np.pi * variances) + squares).sum() / 2)
 
 
-def log_density(seen: Innovation, s: State) -> float:
+def log_density(seen: Innovation, S: np.ndarray[Any, Any], s: State) -> float:
     """The log density of the errors E (q, r), whose columns are N(0, S) with S = J P J' + R; inf if S is singular."""
-    S = to_host(covariance_along(s, seen.J) + seen.R).astype(float)
     E = to_host(seen.E).astype(float)
     rounding = seen.J.shape[1] * float(np.finfo(seen.J.dtype).eps)
     size = np.sqrt(np.diagonal(S))

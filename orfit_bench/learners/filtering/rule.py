@@ -12,7 +12,8 @@ from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
 from orfit_bench.learners.filtering.dynamics import NO_INPUTS, Dynamics, FilterParameters, GivenWithRows, as_matrix
-from orfit_bench.learners.filtering.extended import ExtendedFilter, apply_transition, variances_along
+from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, apply_transition, variances_along
+from orfit_bench.learners.filtering.in_float64 import Rows, finite_in, in_float64
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
 from orfit_bench.spec.backend import Array
@@ -141,35 +142,39 @@ class FilterRule(Rule):
         return xp.ascontiguousarray(xp.broadcast_to(found, shape))
 
     def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:
-        """The log density of rows; the state becomes that after the last of them."""
-        extended = self.new_linearized(*state.sizes[:2])
-        p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1)
+        """The log density of rows; the state counts them, and keeps whether digits were lost."""
+        extended, rows = self.new_linearized(*state.sizes[:2]), self._rows_to_filter(state, X, Y, inputs)
         with np.errstate(all="ignore"):
-            total, learned = likelihood.log_likelihood(extended, state.arrays, X, Y, p, self._record(inputs))
+            found = likelihood.log_likelihood(extended, *rows, self._record(inputs))
+        self._end_pass(state, rows.s, found.learned, len(X), found.is_inaccurate(self.dtype))
+        return found.total
+
+    def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Moments:
+        """Means and covariances given all rows; the state counts them, and keeps whether digits were lost."""
+        extended, rows = self.new_linearized(*state.sizes[:2]), self._rows_to_filter(state, X, Y, inputs)
+        linear = not self.runs_user_code(inputs)
+        with np.errstate(all="ignore"):
+            steps = smoother.run_filter(extended, *rows, self._record(inputs))
+            learned = len(steps.transitions)
+            is_inaccurate = learned == len(X) and smoother.smooth(self.kernel, steps, rows, linear, self.dtype)
+            found, finite = finite_in(self.dtype, steps.corrected)
+        self._end_pass(state, rows.s, min(learned, finite), len(X), is_inaccurate)
+        return found
+
+    def _rows_to_filter(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Rows:
+        """What a pass of the filter gets that does not end in the state; in float64 unless it runs code of the user."""
+        p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1)
+        rows = Rows(state.arrays, X, Y, p)
+        return in_float64(rows) if self.dtype == np.float32 and not self.runs_user_code(inputs) else rows
+
+    def _end_pass(self, state: LearnerState, s: Any, learned: int, n: int, is_inaccurate: bool) -> None:
+        """Count the rows that a pass in s learned, and keep whether digits were lost; DivergedError if one is left."""
         state.n_steps += learned
-        if learned < len(X):
+        if learned < n:
             raise self.discard_refused_step(state, learned)
-        return total
+        if warning := self.method.state.warning:
+            getattr(state.arrays, warning.field)[...] = is_inaccurate or getattr(s, warning.field)
 
     def _record(self, inputs: StepInputs) -> Any:
         """The kernel's function that filters rows and records their moments; None where it cannot."""
         return None if self.runs_user_code(inputs) else getattr(self.kernel, "record_rows", None)
-
-    def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> tuple[Array, Array]:
-        """Means and covariances given all rows; the state becomes the filtered one after the last row."""
-        extended = self.new_linearized(*state.sizes[:2])
-        p, xp = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1), self.namespace
-        with np.errstate(all="ignore"):
-            steps = smoother.run_filter(extended, state.arrays, X, Y, p, xp, self._record(inputs))
-            learned = len(steps.transitions)
-            state.n_steps += learned
-            if learned < len(X):
-                raise self.discard_refused_step(state, learned)
-            known = smoother.variances(steps.corrected, xp).copy()
-            F, Q, scales, predicted, corrected = steps
-            scale = smoother.scale_of_roots(known, scales, xp) if scales else None
-            error = self.kernel.rts_smooth(F, *predicted, *corrected, Q, scale)
-            lost = learned and smoother.is_inaccurate(known, smoother.variances(steps.corrected, xp), error, xp)
-        if lost and self.method.state.warning:
-            getattr(state.arrays, self.method.state.warning.field)[...] = 1
-        return steps.corrected

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import FilterParameters
-from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, moments
+from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, forecast_errors, moments, variances_of
+from orfit_bench.learners.filtering.in_float64 import Rows
+from orfit_bench.learners.filtering.rounding import ForecastErrors, error_of_means, most_deviations
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
@@ -30,19 +32,14 @@ class FilterPass(NamedTuple):
 
 
 def run_filter(
-    extended: ExtendedFilter,
-    s: State,
-    X: Array,
-    Y: Array,
-    p: FilterParameters,
-    xp: ModuleType,
-    record: Callable[..., int] | None,
+    extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
 ) -> FilterPass:
     """Filter the rows of X and record each step; there are fewer transitions than rows if a step diverged.
 
     record(s, X, Y, p, records), if there is one, does so for the first rows, and returns how many.
     """
-    n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
+    n, xp = len(X), s.mean.__array_namespace__()
+    identity = xp.eye(len(s.mean), dtype=s.mean.dtype)
     steps = FilterPass(
         [], [], [], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
     )
@@ -70,25 +67,49 @@ def record_moments(records: Moments, i: int, s: State) -> None:
         record[i] = current
 
 
-def variances(records: Moments, xp: ModuleType) -> Array:
-    """The diagonals (n, p) of the covariances."""
-    return xp.diagonal(records.covariance, axis1=1, axis2=2)
+def smooth(kernel: Any, steps: FilterPass, rows: Rows, linear: bool, dtype: np.dtype[Any]) -> bool:
+    """Replace the moments after each row by those given all rows; returns whether they may be inaccurate in `dtype`.
+
+    `linear` tells whether the model and the transitions are. An error of an inverse covariance moves a mean by up to
+    the root of its condition as much, in deviations, which is why it is to be smaller where all digits are kept.
+    """
+    F, Q, scales, predicted, corrected = steps
+    if not F:
+        return False
+    before = variances_of(corrected).copy()
+    of_means = error_of_means_before(steps, rows) if linear and not scales else 0.0
+    scale = scale_of_roots(before, scales) if scales else None
+    of_inverses = kernel.rts_smooth(F, *predicted, *corrected, Q, scale) or 0.0
+    eps = float(np.finfo(before.dtype).eps)
+    accurate = of_means <= most_deviations(dtype) and of_inverses <= eps ** (3 / 8 if before.dtype == dtype else 1 / 3)
+    return not (accurate and is_plausible(before, variances_of(corrected)))
 
 
-def scale_of_roots(corrected: Array, scales: list[Array], xp: ModuleType) -> Array:
+def scale_of_roots(corrected: Array, scales: list[Array]) -> Array:
     """The variances (n, p) by which rounding in S S' is measured: those of S S', at least eps times the filter's."""
+    xp = corrected.__array_namespace__()
     return xp.maximum(corrected, float(xp.finfo(corrected.dtype).eps) * xp.stack(scales))
 
 
-def is_inaccurate(before: Array, after: Array, error: float | None, xp: ModuleType) -> bool:
-    """Whether the kernel estimates an error of more than eps^(1/3), or smoothing made a variance negative or larger.
+def error_of_means_before(steps: FilterPass, rows: Rows) -> float:
+    """The largest error of a mean that the filter left to the smoother, in its deviations.
 
-    The tolerance of variances is sqrt(eps) times the largest variance of the step.
+    The filter itself judges the errors of rows without noise.
     """
-    eps = float(xp.finfo(before.dtype).eps)
-    slack = math.sqrt(eps) * xp.max(before, axis=1)[:, None]
-    plausible = bool(((after >= -slack) & (after <= before + slack)).all())
-    return not plausible or (error is not None and not error <= eps ** (1 / 3))
+    E, variances, noise = forecast_errors(steps.predicted, rows.X, rows.Y, rows.p)
+    parameters, seen = to_host(variances_of(steps.predicted)), ~np.isnan(E).any(axis=1) & (noise > 0)
+    errors = ForecastErrors(parameters.shape[1]).of_rows(parameters, to_host(rows.X), variances)
+    return error_of_means(errors[seen], E[seen], variances[seen])
+
+
+def is_plausible(before: Array, after: Array) -> bool:
+    """Whether smoothing left variances (n, p) that are not negative, and no larger than before.
+
+    The tolerance is sqrt(eps) times the largest variance of the step.
+    """
+    xp = before.__array_namespace__()
+    slack = math.sqrt(float(xp.finfo(before.dtype).eps)) * xp.max(before, axis=1)[:, None]
+    return bool(((after >= -slack) & (after <= before + slack)).all())
 
 
 def make_dataset(

@@ -16,14 +16,12 @@ from helpers.decimals import as_matrix, decimals, solve, transition
 
 import orfit_bench as ob
 
-TRIALS, ROWS = 150, 20
+TRIALS, ROWS = 600, 20
 Array = Any
 ALLOWED = 4
 """So many eps^(1/3) deviations are no error that a warning is due for."""
-MOST_SILENT = 0.03
-"""The share of trials in which an error may be larger without a warning, as an estimate is none of all errors."""
-LARGEST_SILENT = {"float64": 1e-3, "float32": 0.5}
-"""In deviations."""
+MOST_SILENT = 1
+"""So many trials may have a larger error without a warning, up to ten times as large: an estimate is none of all."""
 
 
 class Series(NamedTuple):
@@ -131,7 +129,8 @@ def errors(form: str, dtype: str, backend: str, s: Series, want: Exact) -> Itera
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
 def test_large_errors_are_warned_of(form: str, dtype: str, backend: str, series: list[tuple[Series, Exact]]) -> None:
     found = [pair for one in series for pair in errors(form, dtype, backend, *one)]
-    silent = [error for error, warned in found if not warned and not error <= ALLOWED * np.finfo(dtype).eps ** (1 / 3)]
-    assert max(silent, default=0) < LARGEST_SILENT[dtype]
-    assert len(silent) <= MOST_SILENT * len(found)
-    assert sum(not warned for _, warned in found) > 0.4 * len(found)
+    allowed = ALLOWED * np.finfo(dtype).eps ** (1 / 3)
+    silent = [error for error, warned in found if not warned and not error <= allowed]
+    assert len(silent) <= MOST_SILENT
+    assert max(silent, default=0) < 10 * allowed
+    assert sum(not warned for _, warned in found) > 0.85 * len(found)

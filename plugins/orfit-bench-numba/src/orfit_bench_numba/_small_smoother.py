@@ -1,7 +1,8 @@
 """The backward pass of the smoother for small states, as one compiled loop over the steps.
 
 For U = diag(unit): C = U P_pred U = L L', B = C^-1 U F P, and the gain is G = B'U. With D = P + Q, P of the next step,
-(I - G F) P (I - G F)' + G D G' is the smoothed covariance.
+the smoothed covariance is (I - G F) P (I - G F)' + G D G', computed as a sum of squares of products with roots of P
+and D.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._moving_state import entry
 from orfit_bench_numba._products import multiply
-from orfit_bench_numba._symmetric import allocate_tile, mirror_lower, multiply_both_sides, multiply_by_symmetric
+from orfit_bench_numba._symmetric import mirror_lower, multiply_by_symmetric
 
 
 @compiled("M M C C C C R r i f w")
@@ -31,14 +32,14 @@ def smooth_small(
     least: Scalar,
     largest: Array,
 ) -> Any:
-    """Smooth from step j back, as `rts_smooth`; returns 0, or the step whose covariance is nearly singular.
+    """Smooth from step j back, as `rts_smooth`; returns 0, or a step with a covariance that is nearly singular.
 
     `largest` (1,) is raised to the trace of every C^-1.
     """
     d = P.shape[1]
     B, H, unit = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(d, P.dtype)
     C, D, change = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty((m.shape[2], d), P.dtype)
-    tile, column = allocate_tile(d, P), np.empty(d, P.dtype)
+    S, column = np.empty((d, 2 * d), P.dtype), np.empty(d, P.dtype)
     while j > 0:
         if rests[j] > 0:
             carry_back(m, P, m_pred, j)
@@ -52,12 +53,17 @@ def smooth_small(
         for i in range(d):
             for k in range(d):
                 C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
-                D[i, k] = (P[j, i, k] + Q_j[i, k]) if len(Q) else P[j, i, k]
                 B[i, k] *= unit[i]
         if not factor(C):
             return j
         trace = trace_of_inverse(C, H)
         if not trace * least < 1:
+            return j
+        for i in range(d):
+            for k in range(d):
+                D[i, k] = (P[j, i, k] + Q_j[i, k]) if len(Q) else P[j, i, k]
+                H[i, k] = P[j - 1, i, k]
+        if not (factor_upper(D) and factor_upper(H)):
             return j
         largest[0] = max(largest[0], trace)
         solve_factored(C, B, column)
@@ -70,15 +76,15 @@ def smooth_small(
             multiply(C, change[k], unit)
             for i in range(d):
                 m[j - 1, i, k] += unit[i]
-        multiply_both_sides(C, D, H, tile)
         for i in range(d):
             B[i] = 0
             B[i, i] = 1
             subtract_rows(B, i, C[i], F_j, 0, d)
-        multiply_both_sides(B, P[j - 1], D, tile)
         for i in range(d):
-            for k in range(i + 1):
-                P[j - 1, i, k] = H[i, k] + D[i, k]
+            multiply(H, B[i], S[i, :d])
+            multiply(D, C[i], S[i, d:])
+        for i in range(d):
+            multiply(S[: i + 1], S[i], P[j - 1, i])
         mirror_lower(P[j - 1])
         j -= 1
     return 0
@@ -108,6 +114,24 @@ def factor(C: Array) -> Any:
                 C[i, i] = 1 / np.sqrt(rest)
             else:
                 return False
+    return True
+
+
+@inline
+def factor_upper(A: Array) -> Any:
+    """A <- the upper triangular U with U'U = A; False if A is not positive definite."""
+    for k in range(len(A)):
+        pivot = A[k, k]
+        if not pivot > 0:
+            return False
+        scale = 1 / np.sqrt(pivot)
+        for j in range(k, len(A)):
+            A[k, j] *= scale
+        for i in range(k + 1, len(A)):
+            first = A[k, i]
+            for j in range(i, len(A)):
+                A[i, j] -= first * A[k, j]
+            A[i, k] = 0
     return True
 
 

@@ -1,7 +1,7 @@
-"""The backward pass of the Rauch-Tung-Striebel smoother: 37/3 d^3 flops a step, near the rate of matrix products.
+"""The backward pass of the Rauch-Tung-Striebel smoother: 11 d^3 flops a step, near the rate of matrix products.
 
-F P takes 2 d^3, the Cholesky factor 1/3 d^3, the gain L 2 d^3, L (P + Q) 2 d^3, I - L F and its product with P 2 d^3
-each; one triangle of two symmetric products 1 d^3 each. Writes m and P; allocates five arrays of shape (d, d) once.
+F P takes 2 d^3, the gain L 2 d^3, I - L F 2 d^3, three Cholesky factors 1/3 d^3 each, two products with them and one
+triangle of the squares of these 1 d^3 each. Writes m and P; allocates five arrays of shape (d, d) once.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import get_lapack_funcs
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from orfit_bench.kernels.fleets import diagonals
 from orfit_bench.kernels.guards import rounding_bound
+from orfit_bench.kernels.linalg import root_of
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._small_smoother import smooth_small, weighted_sum_of_squares
-from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
+from orfit_bench_numba._symmetric import copy_lower_to_upper, mirror_lower
 
 MAX_SMALL = 48
 """Size of a state up to which a compiled loop over the steps is faster than calls of LAPACK."""
@@ -35,8 +36,8 @@ def rts_smooth(
 ) -> float:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
 
-    With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1, here L = H D, D being the matrix of `unit`. Sigma becomes a sum in
-    which nothing large cancels, as in the reference. `Q`, `scale` and what is returned, as there.
+    With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1, here L = H D, D being the matrix of `unit`. Sigma becomes a sum of
+    squares, as in the reference. `Q`, `scale` and what is returned, as there.
     """
     rests, eps = find_rests(F, P_pred, P), float(np.finfo(P.dtype).eps)
     if scale is None:
@@ -67,12 +68,10 @@ def rts_smooth(
             largest[0] = max(largest[0], solve_gain(H, C, unit, P_pred[j], x))
             m[j - 1] += H @ (unit[:, None] * (m[j] - m_pred[j]))
             scale_sum(C, P[j], P[:0, 0] if Q is None or Q[j] is None else np.ascontiguousarray(Q[j]), unit)
-            np.dot(H, C, out=G)
             np.dot(H * unit, F[j], out=rest)
             np.negative(rest, out=rest)
             rest.flat[:: len(rest) + 1] += 1  # I - L A_j
-            np.dot(rest, P[j - 1], out=E)
-            add_symmetric_products(P[j - 1], E, rest, G, H)
+            sum_of_squares(P[j - 1], multiply_by_root(rest, P[j - 1], E), multiply_by_root(H, C, E))
     return eps * float(largest[0])
 
 
@@ -148,13 +147,20 @@ def least_eigenvalue(C: Array, x: Array, least: float) -> float:
     return about if about > 1e4 * least else float(pocon(C.T, 1)[0])  # the latter: two or three times too large at most
 
 
-@compiled("W W R W R")
-def add_symmetric_products(P: Array, E: Array, A: Array, G: Array, H: Array) -> None:
-    """P <- E A' + G H', of which both are symmetric; overwrites E and G."""
-    tile = np.empty(112 * len(P), P.dtype)
-    multiply_lower_triangle(E, A, tile)
-    multiply_lower_triangle(G, H, tile)
-    for i in range(len(P)):
-        for j in range(i + 1):
-            P[i, j] = E[i, j] + G[i, j]
-    mirror_lower(P)
+def multiply_by_root(A: Array, P: Array, S: Array) -> Array:
+    """A S with S S' = P, in place of A where S is triangular; S is work space."""
+    S[...] = P
+    (potrf,), (trmm,) = get_lapack_funcs(("potrf",), (P,)), get_blas_funcs(("trmm",), (P,))
+    _, info = potrf(S.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
+    if info:
+        return A @ root_of(P)
+    trmm(1, S.T, A.T, lower=0, overwrite_b=1)
+    return A
+
+
+def sum_of_squares(P: Array, A: Array, B: Array) -> None:
+    """P <- A A' + B B'."""
+    (syrk,) = get_blas_funcs(("syrk",), (P,))
+    for begin, M in enumerate((A, B)):
+        syrk(1, M.T, beta=begin, c=P.T, trans=1, lower=0, overwrite_c=1)
+    copy_lower_to_upper(P)

@@ -24,9 +24,10 @@ from orfit_bench.kernels.guards import (
     rounding_bound,
     solve_lower,
 )
+from orfit_bench.kernels.linalg import root_of
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
-from orfit_bench_numpy._roots import root_of, triangularize_columns
+from orfit_bench_numpy._roots import triangularize_columns
 
 
 def predict_root(s: State, mean: Array, p: Params) -> bool:

@@ -1,7 +1,4 @@
-"""Roots of covariances and of information: matrices S with S S' = P, triangularized by orthogonal transformations.
-
-Shapes: P (d, d) symmetric and positive semidefinite, A (d, n), S (d, d).
-"""
+"""Roots of covariances and of information: matrices S (d, d) with S S' = A A', for A (d, n), by its QR factors."""
 
 from __future__ import annotations
 
@@ -11,18 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-
-
-def root_of(P: Array) -> Array:
-    """S with S S' = P, diagonal where P is; directions of no variance are allowed."""
-    diagonal = np.diagonal(P)
-    if np.count_nonzero(P) == np.count_nonzero(diagonal):
-        return np.diag(np.sqrt(diagonal))
-    try:
-        return np.linalg.cholesky(P)
-    except np.linalg.LinAlgError:
-        values, U = np.linalg.eigh(P)
-        return np.asarray(U * np.sqrt(np.maximum(values, 0)))
 
 
 def triangularize_columns(A: Array) -> Array:

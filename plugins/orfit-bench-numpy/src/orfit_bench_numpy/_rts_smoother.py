@@ -12,6 +12,7 @@ from scipy.linalg import get_lapack_funcs
 from orfit_bench.kernels.exact_observations import inverse_or_zero
 from orfit_bench.kernels.fleets import diagonals
 from orfit_bench.kernels.guards import rounding_bound
+from orfit_bench.kernels.linalg import root_of
 
 Array = NDArray[Any]
 
@@ -49,10 +50,10 @@ def rts_smooth(
         # theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1))
         m[j - 1] += L @ (m[j] - m_pred[j])
         # Sigma_(j-1|n) = Sigma_(j-1|j-1) + L (Sigma_(j|n) - Sigma_(j|j-1)) L', as (I - L A_j) Sigma_(j-1|j-1)
-        # (I - L A_j)' + L (Q_j + Sigma_(j|n)) L', a sum in which nothing large cancels
-        rest, after = identity - L @ A, P[j] if Q is None or Q[j] is None else P[j] + Q[j]
-        S = rest @ before @ rest.T + L @ after @ L.T
-        P[j - 1] = S / 2 + S.T / 2
+        # (I - L A_j)' + L (Q_j + Sigma_(j|n)) L', a sum of squares in which nothing cancels
+        after = P[j] if Q is None or Q[j] is None else P[j] + Q[j]
+        S = np.hstack([(identity - L @ A) @ root_of(before), L @ root_of(after)])
+        P[j - 1] = S @ S.T
     return error
 
 

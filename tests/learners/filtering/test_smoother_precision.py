@@ -1,0 +1,137 @@
+"""Digits of what a filter computes but does not keep: smoothed moments and log densities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.decimals import decimals, solve
+from helpers.filters import moments, stated
+
+import orfit_bench as ob
+from orfit_bench.learners.filtering.rounding import (
+    ForecastErrors,
+    error_of_density,
+    error_of_means,
+    most_deviations,
+)
+
+TREND: dict[str, Any] = {
+    "transition": [[1.0, 0.3], [0.0, 1.0]],
+    "process_noise": [[0.0332, -0.0312], [-0.0312, 0.0488]],
+    "initial_covariance": 1e4,
+    "observation_noise": 0.01,
+}
+"""A level and a drift whose first variances are 1e6 times that of the noise."""
+
+
+def rows_in_turn(n: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    return np.eye(2)[np.arange(n) % 2], np.round(10 * rng.standard_normal(n)).astype(np.float32)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+@pytest.mark.parametrize("seen", [0, 1])
+def test_float32_answers_with_all_of_its_digits(backend: str, form: str, seen: int) -> None:
+    """By a filter in float32 smoothed means were a tenth of a deviation off."""
+    X, y = rows_in_turn(40)
+    single = {name: np.float32(value) for name, value in TREND.items()}
+    found = []
+    for dtype in ("float64", "float32"):
+        learner = ob.create("kalman", form=form, dtype=dtype, backend=backend, **single)
+        if seen:  # this row leaves numbers that float32 has
+            learner.partial_fit([[0.0, 0.0]], [1.0])
+        smoothed = learner.smooth(X, y)
+        assert {a.dtype for a in smoothed.variables.values() if a.ndim > 1} == {np.dtype(dtype)}
+        found.append((smoothed["mean"].values, smoothed["covariance"].values, learner.log_likelihood(X, y)))
+    for exact, other in zip(*found, strict=True):
+        np.testing.assert_allclose(other, exact, rtol=1e-5, atol=1e-5)
+
+
+def test_moments_that_float32_does_not_have_are_refused() -> None:
+    given: dict[str, Any] = {"initial_covariance": 1e30, "transition": 1e3, "dtype": "float32"}
+    X, y = np.array([[0.0, 1.0]] * 4), np.full(4, np.nan)
+    learner = ob.create("kalman", **given)
+    before = learner.to_bytes()
+    with pytest.raises(ob.DivergedError) as info:
+        learner.smooth(X, y)
+    assert (info.value.step, info.value.row) == (3, 2)  # 1e30, 1e36, 1e42, ...
+    assert learner.to_bytes() == before
+    assert np.isfinite(learner.smooth(X[:2], y[:2])["covariance"]).all()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("others", [0, 55])
+def test_smoothed_variances_are_sums_of_squares(backend: str, others: int) -> None:
+    """States that decay at their own rates, moved along one direction, of which one sum is seen; others are not.
+
+    One triangle of a product was mirrored on Numba, which gives small variances errors of the large ones: deviations
+    were 1e-4 off.
+    """
+    f, moved = np.array([0.9, 0.5, 1.1, 1.0, 0.5]), np.array([7, 12, 9, -2, -1]) / 256
+    Q = 0.01 * np.eye(5 + others)
+    Q[:5, :5] = np.outer(moved, moved)
+    X = np.zeros((20, 5 + others))
+    X[:, :5] = [0.25, 0.625, -1.1875, -0.8125, -1.9375]
+    F = np.append(f, np.full(others, 0.9))
+    settings: dict[str, Any] = {"initial_covariance": 0.1, "process_noise": Q, "observation_noise": 1e-3}
+    found = ob.create("kalman", backend=backend, transition=F, **settings).smooth(X, np.zeros(20))["covariance"].values
+    want = first_variances(f, moved, 0.1, X[:, :5], 1e-3)
+    np.testing.assert_allclose(np.sqrt(np.diagonal(found[0])[:5]), np.sqrt(want), rtol=1e-6)
+
+
+def first_variances(f: Any, moved: Any, first: float, X: Any, noise: float) -> Any:
+    """Those of the first state given all rows, with 90 digits: y_t = x_t' f^t theta + the moves so far + noise."""
+    n, d = X.shape
+    H = decimals(X * np.stack([f**t for t in range(n)]))
+    M = decimals([[X[t] @ (f ** (t - j) * moved) if j <= t else 0 for j in range(1, n)] for t in range(n)])
+    information = H.T @ solve(M @ M.T + decimals(noise * np.eye(n)), H) + decimals(np.eye(d) / first)
+    return np.diagonal(solve(information, decimals(np.eye(d))).astype(float))
+
+
+def test_a_density_of_contradicting_targets_is_warned_of() -> None:
+    """The second row is known up to an error of 2e-6 of its variance, and its target is 300 deviations away."""
+    given: dict[str, Any] = {
+        "initial_covariance": 1e7,
+        "observation_noise": 1e-3,
+        "transition": [[0.0, 1.0], [1.0, 0.0]],
+    }
+    X, near, far = np.array([[0.0, 1.0], [1.0, 0.0]] * 10), np.zeros(20), np.tile([0.0, 18.0], 10)
+    for form, y, count in (("covariance", near, 0), ("covariance", far, 1), ("square_root", far, 0)):
+        learner = ob.create("kalman", form=form, **given)
+        texts = stated(lambda learner=learner, y=y: learner.log_likelihood(X, y))
+        assert len(texts) == count
+        assert all("half of the digits" in text for text in texts)
+
+
+def test_means_that_the_filter_left_inaccurate_are_warned_of() -> None:
+    X, given = np.array([[1.0]] * 3), {"initial_covariance": 1e6, "observation_noise": 1e-2, "process_noise": 1e-3}
+    assert not stated(lambda: ob.create("kalman", **given).smooth(X, [0.0, 0.0, 0.0]))
+    assert len(stated(lambda: ob.create("kalman", **given).smooth(X, [0.0, 1e3, 0.0]))) == 1
+
+
+def test_rows_of_one_step_lose_digits_together() -> None:
+    """Three rows of one parameter: each leaves a thousandth of what the rows before it left, all of them 1e-7."""
+    A, noise = np.array([[0.0625], [-3.4375], [0.375]]), np.array([0.019, 0.018, 0.039])
+    learner = ob.create("kalman", dtype="float32", initial_covariance=1e4)
+    assert len(stated(lambda: learner.step(A, [-0.5, 12.5, -1.4], observation_noise=noise))) == 1
+    assert moments(ob.create("kalman").step(A, [-0.5, 12.5, -1.4], observation_noise=noise))[1] < 2e-3
+
+
+def test_errors_of_forecasts_are_measured_by_the_largest_variances_so_far() -> None:
+    eps, errors = float(np.finfo(float).eps), ForecastErrors(2)
+    J = np.array([[1.0, 0.0], [1.0, 1.0]])
+    found = errors.of_rows(np.array([[100.0, 1.0], [4.0, 9.0]]), J, np.array([1.0, 2.0]))
+    np.testing.assert_allclose(found, [eps * 100, eps * (10 + 3) ** 2 / 2])
+    np.testing.assert_allclose(errors.of_rows(np.zeros((1, 2)), J[1:], np.ones(1)), [eps * 169])
+    assert not len(errors.of_rows(np.zeros((0, 2)), J[:0], np.ones(0)))
+
+
+def test_errors_of_variances_count_as_much_as_targets_contradict_them() -> None:
+    relative, E, variances = np.array([1e-3, 2e-3]), np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, 5.0])
+    assert error_of_density(relative, E, variances) == pytest.approx((1e-3 * (2 + 25) + 2e-3 * 2) / 2)
+    assert error_of_means(relative, E, variances) == pytest.approx(1e-3 * np.sqrt(26))
+    assert error_of_means(relative[:0], E[:0], variances[:0]) == 0
+    assert most_deviations(np.dtype("float32")) == pytest.approx(0.0197, rel=1e-2)
