@@ -172,7 +172,8 @@ class FilterRule(Rule):
         state.n_steps += learned
         if learned < n:
             raise self.discard_refused_step(state, learned)
-        if warning := self.method.state.warning:
+        warning = self.method.state.warning
+        if warning and hasattr(s, warning.field):
             getattr(state.arrays, warning.field)[...] = is_inaccurate or getattr(s, warning.field)
 
     def _record(self, inputs: StepInputs) -> Any:
