@@ -12,7 +12,7 @@ from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
 from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
-from orfit_bench.sharding.shards import check_sendable, check_target, column_names, list_shards
+from orfit_bench.sharding.shards import Columns, check_sendable, column_names, list_shards
 from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
 from orfit_bench.state import merging
 
@@ -24,6 +24,7 @@ def learn(
     rounds: int | None = None,
     *,
     target: str | Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     workers: int | None = None,
     **settings: Any,
 ) -> AnyLearner:
@@ -45,6 +46,8 @@ def learn(
         Shards are read anew in each round. Refused for other methods.
     target : str or list of str, optional
         The columns of tables and files that are predicted.
+    drop : sequence of str
+        Further columns of tables and files that are not learned, such as identifiers and dates.
     workers : int, optional
         Number of processes without a client; 1 learns in this process. Default: the number of cores.
     **settings
@@ -88,13 +91,13 @@ def learn(
     array([3.])
     """
     blank = create(method, **settings)
-    check_target(target)
+    columns = Columns.of(target, drop)
     parts = list_shards(shards)
     if not parts:
         raise ValueError("shards: got no shards, want one or more")
     times = _check_rounds(blank.rule, rounds, len(parts))
-    names = column_names(parts[0], target)
-    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, target, times, names)
+    order = column_names(parts[0], columns)
+    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, columns, times, order)
     rows = [0] * len(parts)
     with _open_executor(client, _check_workers(workers), parts) as executor:
         states = _learn_round(executor, plan, parts, [None] * len(parts), 0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -70,83 +70,100 @@ def check_sendable(shard: Any, number: int) -> None:
         raise TypeError(f"shard {number}: {shard!r} cannot be sent to a process ({error}): {remedy}") from None
 
 
-def read_shard(shard: Any, target: str | Sequence[str] | None) -> Iterator[Rows]:
+class Columns(NamedTuple):
+    """The names of the columns of tables and files that are targets, and of those that are not learned."""
+
+    target: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, target: str | Sequence[str] | None, drop: Sequence[str]) -> Columns:
+        """From arguments; TypeError or ValueError unless these are names of columns, none of them twice."""
+        names = (target,) if isinstance(target, str) else target
+        if names is not None and not _are_names(names):
+            raise TypeError(f"target: got {target!r}, want the name of a column, or a list of names")
+        if names is not None and not names:
+            raise ValueError("target: got no names, want one or more")
+        if isinstance(drop, str) or not _are_names(drop):
+            raise TypeError(f"drop: got {drop!r}, want a list of names of columns")
+        found = cls(tuple(names or ()), tuple(drop))
+        if both := [name for name in found.drop if name in found.target]:
+            raise ValueError(f"drop: {both[0]!r} is a target")
+        return found
+
+    def check(self, names: Iterable[object], where: str) -> None:
+        """ValueError if one of these columns is not among the names."""
+        given = list(names)
+        if missing := [name for name in (*self.target, *self.drop) if name not in given]:
+            raise ValueError(f"{where} no column {missing[0]!r}{suggest(missing[0], map(str, given))}")
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, Sequence) and all(isinstance(name, str) for name in value)
+
+
+def read_shard(shard: Any, columns: Columns) -> Iterator[Rows]:
     """The rows of a shard in chunks: of arrays, a table, a file, or of what a callable returns."""
     if hasattr(shard, "dask") and hasattr(shard, "compute"):
         shard = shard.compute(scheduler="synchronous")
     if callable(shard):
-        yield from read_shard(shard(), target)
+        yield from read_shard(shard(), columns)
     elif isinstance(shard, str | Path):
-        yield from _read_file(str(shard), _names(target))
+        yield from _read_file(str(shard), columns)
     elif isinstance(shard, tuple | list) and len(shard) == 2:
-        parts = [a.compute(scheduler="synchronous") if hasattr(a, "dask") else a for a in shard]
-        yield parts[0], parts[1]
+        X, y = (a.compute(scheduler="synchronous") if hasattr(a, "dask") else a for a in shard)
+        yield _split(X, columns._replace(target=()))[0], y
     elif isinstance(shard, Iterator):
         for part in shard:
-            yield from read_shard(part, target)
+            yield from read_shard(part, columns)
     elif isinstance(shard, tuple) or not hasattr(shard, "__len__"):
         got = f"a tuple of {len(shard)}" if isinstance(shard, tuple) else type(shard).__name__
         raise TypeError(f"a shard is {got}, want a pair (X, y), X, a table, a file, or a callable that returns one")
-    elif target is not None:
-        yield _split(shard, _names(target))
     else:
-        yield shard, None
+        yield _split(shard, columns)
 
 
-def column_names(shard: Any, target: str | Sequence[str] | None) -> tuple[str, ...]:
+def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
     """The names of the columns of rows, from a table or a file that need not be computed; none if it has none."""
     if isinstance(shard, str | Path):
-        source, named = open_file(str(shard)), _names(target)
-        return tuple(name for name in source.kinds if name not in named and name not in source.index)
-    is_pair = isinstance(shard, tuple | list) and len(shard) == 2
-    rows = shard[0] if is_pair else shard
-    if hasattr(rows, "dask") or not (is_table(rows) or is_data_array(rows)):
+        source = open_file(str(shard))
+        return tuple(name for name in source.kinds if name not in (*columns.target, *columns.drop, *source.index))
+    if isinstance(shard, tuple | list) and len(shard) == 2:
+        shard, columns = shard[0], columns._replace(target=())
+    if hasattr(shard, "dask") or not (is_table(shard) or is_data_array(shard)):
         return ()
-    first = rows[:1]
-    return read_columns(first if is_pair or target is None else _split(first, _names(target))[0], "X").names
+    return read_columns(_split(shard[:1], columns)[0], "X").names
 
 
-def check_target(target: object) -> None:
-    """TypeError or ValueError unless these are names of columns, or none are given."""
-    names = [target] if isinstance(target, str) else target
-    if names is not None and not (isinstance(names, Sequence) and all(isinstance(name, str) for name in names)):
-        raise TypeError(f"target: got {target!r}, want the name of a column, or a list of names")
-    if names is not None and not names:
-        raise ValueError("target: got no names, want one or more")
-
-
-def _names(target: str | Sequence[str] | None) -> list[str]:
-    return [target] if isinstance(target, str) else list(target or ())
-
-
-def _split(table: Any, target: list[str]) -> Rows:
-    """X and y of a table whose columns `target` are y."""
+def _split(table: Any, columns: Columns) -> Rows:
+    """X and y of a table, y the columns of targets; the rows themselves, and None, where no columns are named."""
+    if not (columns.target or columns.drop):
+        return table, None
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
-        raise TypeError(
-            f"a shard is a {type(table).__name__}, which has no column {target[0]!r}: pass pairs (X, y)"
-        ) from None
-    if missing := [name for name in target if name not in frame.columns]:
-        raise ValueError(f"a shard has no column {missing[0]!r}{suggest(missing[0], map(str, frame.columns))}")
-    y = frame[target[0]] if len(target) == 1 else frame.select(target)
-    return frame.drop(target).to_native(), y.to_native()
+        name = (*columns.target, *columns.drop)[0]
+        remedy = "pass pairs (X, y)" if columns.target else "leave it out there"
+        raise TypeError(f"a shard is a {type(table).__name__}, which has no column {name!r}: {remedy}") from None
+    columns.check(frame.columns, "a shard has")
+    y = frame[columns.target[0]] if len(columns.target) == 1 else frame.select(columns.target)
+    X = frame.drop([*columns.target, *columns.drop])
+    return X.to_native(), y.to_native() if columns.target else None
 
 
-def _read_file(path: str, target: list[str]) -> Iterator[Rows]:
+def _read_file(path: str, columns: Columns) -> Iterator[Rows]:
     import xarray as xr  # takes half a second
 
     source = open_file(path)
-    if missing := [name for name in target if name not in source.kinds]:
-        raise ValueError(f"{path}: no column {missing[0]!r}{suggest(missing[0], source.kinds)}")
-    columns = [name for name in source.kinds if name not in target and name not in source.index]
+    columns.check(source.kinds, f"{path}:")
+    learned = [name for name in source.kinds if name not in (*columns.target, *columns.drop, *source.index)]
     try:
-        encoding = find_encoding(source, columns, one_hot=False, indicators=False)
-        cursor = Cursor(source, encoding, tuple(target))
+        encoding = find_encoding(source, learned, one_hot=False, indicators=False)
+        cursor = Cursor(source, encoding, columns.target)
         for start in range(0, max(source.rows, 1), CHUNK):  # a file without rows has columns
             X, y = cursor.read(start, min(start + CHUNK, source.rows))
             named = xr.DataArray(X, dims=("row", "feature"), coords={"feature": list(encoding.names)})
-            yield named, y if target else None
+            yield named, y if columns.target else None
     except (TypeError, ValueError) as error:
         error.add_note(
             "shards that are files hold numbers alone: for others pass a function that reads and encodes them"

@@ -9,7 +9,7 @@ from orfit_bench.errors import warn
 from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
-from orfit_bench.sharding.shards import Rows, read_shard
+from orfit_bench.sharding.shards import Columns, Rows, read_shard
 from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.row_labels import check_rows_agree
 
@@ -18,13 +18,13 @@ FAN_IN = 8
 
 
 class Plan(NamedTuple):
-    """What every task needs: the arguments of `create`, the columns of targets, and the number of rounds."""
+    """What every task needs: the arguments of `create`, the columns of tables, and the number of rounds."""
 
     arguments: dict[str, Any]
-    target: str | Sequence[str] | None
+    columns: Columns
     rounds: int
-    columns: tuple[str, ...] = ()
-    """The columns of the first shard, in whose order all are learned; none if it has no names."""
+    order: tuple[str, ...] = ()
+    """The learned columns of the first shard, in whose order all are learned; none if it has no names."""
 
 
 class Learned(NamedTuple):
@@ -43,11 +43,11 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
     try:
         learner: Any = _restored(plan, state) if state else create(**plan.arguments)
         seen = learner.n_samples_seen_
-        for X, y in _part(read_shard(shard, plan.target), done, plan.rounds, seen):
+        for X, y in _part(read_shard(shard, plan.columns), done, plan.rounds, seen):
             rows = X
-            if plan.columns:
+            if plan.order:
                 check_rows_agree(X, y, "y")  # columns that were read have no labels
-                rows = read_columns(X, "X", plan.columns)
+                rows = read_columns(X, "X", plan.order)
             if y is None and learner.method.traits.supervised:
                 raise TypeError(
                     f"{learner.method.name} learns targets, but these rows have none: pass target=, "

@@ -92,6 +92,28 @@ def test_shards_are_arrays_tables_files_and_callables(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.predict(np.eye(4)), in_order("rls").predict(np.eye(4)), rtol=1e-9)
 
 
+@pytest.mark.parametrize("target", ["t", None])
+def test_dropped_columns_are_not_learned(tmp_path: Path, target: str | None) -> None:
+    """Identifiers and texts of tables and files, and of the rows of pairs."""
+    names = ["a", "b", "c", "d"]
+    frame = pd.DataFrame(X, columns=names)
+    frame.insert(1, "id", np.arange(120))
+    frame["who"] = "somebody"
+    method, more = ("rls", {}) if target else ("incremental_pca", {"n_components": 2})
+    tables = frame.assign(t=y) if target else frame
+    tables[20:40].to_csv(tmp_path / "rows.csv", index=False)
+    shards = [tables[:20], tmp_path / "rows.csv", lambda: iter([tables[40:60]]), tables[60:]]
+    if target:
+        shards[-1:] = [(frame[60:], y[60:])]
+    found = ob.learn(method, shards, target=target, drop=["id", "who"], **more, **HERE)
+    assert list(found.feature_names_in_) == names
+    plain = [(X[a:b], y[a:b]) if target else X[a:b] for a, b in ((0, 20), (20, 40), (40, 60), (60, 120))]
+    want = ob.learn(method, plain, **more, **HERE)
+    assert found.n_samples_seen_ == 120
+    for field in found.state().data_vars:
+        np.testing.assert_allclose(found.array(field), want.array(field), rtol=1e-9, atol=1e-12)
+
+
 def test_rounds_of_averaging_are_what_average_does() -> None:
     shards = cut(40, 80)
     found = ob.learn("lms", shards, rounds=2, step_size=0.05, **HERE)
@@ -139,6 +161,10 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", [(X, y)], {"target": 4}, "target: got 4, want the name of a column"),
         ("rls", [(X, y)], {"target": []}, "target: got no names"),
         ("rls", [X, X], {"target": "t"}, r"a shard is a ndarray, which has no column 't': pass pairs"),
+        ("rls", [(X, y)], {"drop": "t"}, "drop: got 't', want a list of names"),
+        ("rls", [(X, y)], {"drop": ["t"]}, r"a shard is a ndarray, which has no column 't': leave it out there"),
+        ("rls", [(TABLE, y)], {"drop": ["aa"]}, "a shard has no column 'aa'. Did you mean 'a'"),
+        ("rls", [TABLE], {"target": "a", "drop": ["b", "a"]}, "drop: 'a' is a target"),
         (
             "rls",
             [(TABLE[:60], y[:60]), (TABLE[["a", "b"]][60:], y[60:])],
