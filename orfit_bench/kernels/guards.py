@@ -125,15 +125,22 @@ def remaining_variances(pivots: Array, R: Array, regained: Array | None) -> Arra
 
 
 def reductions(terms: Array, L: Array, remaining: Array) -> Array:
-    """The factors (q,) by which a step with the innovation covariance S = L L' enlarges rounding errors of variances.
+    """The factors (q,) by which a step with the innovation covariance L L' enlarges the rounding errors of variances.
 
-    P before the step has the rounding errors of variances S_ii along the rows, of which the step leaves `remaining`
-    (q,). In S, a variance along a row, given the rows before it, is a difference of `terms` (q,).
+    A variance along a row, given the rows before it, is a difference of `terms` (q,), and the step reduces it to at
+    most `remaining` (q,).
     """
     pivots = np.diagonal(L).real ** 2
-    variances = np.vecdot(L, L).real
-    factors: Array = np.maximum(variances / remaining, terms / pivots)
+    factors: Array = np.maximum(pivots / remaining, terms / pivots)
     return factors
+
+
+def joint_reduction(L: Array, remaining: Array) -> float:
+    """The largest factor by which a step with the innovation covariance S = L L' reduces a variance S_ii along a row.
+
+    P is subtracted from once, so that all of the rows together count.
+    """
+    return float((np.vecdot(L, L).real / remaining).max())
 
 
 def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining: Array, limits: Limits) -> Precision:
@@ -144,15 +151,17 @@ def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining:
     Two estimates, O(p) numbers a row. Rounding: eps (sum |x_i| sqrt(P_ii))^2 relative to the innovation variance.
     Cancellation: see `reductions`.
 
-    Degraded: an estimate exceeds sqrt(eps) or eps^(1/3), or P exceeds half the exponent range of its dtype, which
-    happens to directions that are forgotten and never observed. Exhausted: an estimate exceeds its limit.
+    Degraded: an estimate exceeds sqrt(eps) or eps^(1/3), as may eps times the `joint_reduction`, or P exceeds half the
+    exponent range of its dtype, which happens to directions that are forgotten and never observed. Exhausted: an
+    estimate exceeds its limit.
     """
     info, deviations = np.finfo(S.dtype), np.sqrt(np.abs(variances))
     terms = (np.abs(J) @ deviations) ** 2
     rounding = info.eps * (terms / np.diagonal(S).real).max()
     cancellation = info.eps * reductions(terms, L, remaining).max()
+    together = info.eps * joint_reduction(L, remaining)
     wound_up = deviations.max() > float(info.max) ** 0.25
-    degraded = rounding > info.eps**0.5 or cancellation > info.eps ** (1 / 3) or wound_up
+    degraded = rounding > info.eps**0.5 or max(cancellation, together) > info.eps ** (1 / 3) or wound_up
     accepted = rounding <= limits.max_rounding and cancellation <= limits.max_cancellation
     return Precision(bool(degraded), not accepted)  # so that NaN refuses
 

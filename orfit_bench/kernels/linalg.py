@@ -46,15 +46,20 @@ def inverse_gram(C: Array) -> Array | None:
 
 
 def root_of(P: Array) -> Array:
-    """S with S S' = P, diagonal where P is; a variance that rounding has made negative counts as none."""
+    """S with S S' = P, diagonal where P is; a variance that rounding has made negative counts as none.
+
+    Rounding errors of each row are relative to its own deviation.
+    """
     diagonal = np.diagonal(P)
+    size = np.sqrt(np.maximum(diagonal, 0))
     if np.count_nonzero(P) == np.count_nonzero(diagonal):
-        return np.diag(np.sqrt(np.maximum(diagonal, 0)))
+        return np.diag(size)
     try:
         return np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
-        values, U = np.linalg.eigh(P)
-        return np.asarray(U * np.sqrt(np.maximum(values, 0)))
+        unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]
+        values, U = np.linalg.eigh(unit * P * unit.T)
+        return np.asarray(size[:, None] * U * np.sqrt(np.maximum(values, 0)))
 
 
 class RegularizedInverse(NamedTuple):

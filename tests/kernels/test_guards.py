@@ -88,9 +88,13 @@ def test_noise_that_rounding_makes_singular_remains():
     np.testing.assert_array_equal(guards.remaining_variances(np.ones(2), np.eye(2), np.full((2, 2), 1e40)), [1, 1])
 
 
-def test_a_step_leaves_of_all_variances_what_the_noise_leaves():
+def test_a_row_finds_what_the_rows_of_its_step_have_reduced():
     S = np.array([[101.0, 100.0], [100.0, 101.0]])  # two equal rows of variance 100 with noise 1
     L = np.linalg.cholesky(S)
-    np.testing.assert_allclose(
-        guards.reductions(np.full(2, 100.0), L, np.array([1.0, 50.5])), [101, 100 / L[1, 1] ** 2]
-    )
+    pivots = np.array([101, 101 - 100**2 / 101])
+    np.testing.assert_allclose(guards.reductions(np.full(2, 100.0), L, np.ones(2)), [101, 100 / pivots[1]])
+
+
+def test_a_step_leaves_of_all_variances_what_the_noise_leaves():
+    L = np.linalg.cholesky([[101.0, 100.0], [100.0, 101.0]])
+    assert guards.joint_reduction(L, np.array([50.5, 1.0])) == pytest.approx(101)

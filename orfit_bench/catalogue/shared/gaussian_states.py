@@ -63,10 +63,12 @@ def _block_diagonal(A: Array, B: Array) -> Array:
 
 
 def covariance_root(P: Array) -> Array:
-    """B (d, rank) with P = B B'."""
-    values, U = np.linalg.eigh(P)
+    """B (d, rank) with P = B B'; rounding errors of each row are relative to its own deviation."""
+    size = np.sqrt(np.maximum(np.diagonal(P), 0))
+    unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]
+    values, U = np.linalg.eigh(unit * P * unit.T)
     kept = values > len(P) * np.finfo(float).eps * values[-1]
-    return np.asarray(U[:, kept] * np.sqrt(values[kept]))
+    return np.asarray(size[:, None] * U[:, kept] * np.sqrt(values[kept]))
 
 
 def lower_root(B: Array) -> Array:

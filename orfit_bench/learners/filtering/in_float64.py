@@ -19,8 +19,8 @@ from orfit_bench.spec.kernel import State
 FLOAT64 = np.dtype(np.float64)
 
 
-class Rows(NamedTuple):
-    """Rows X (n, d), targets Y (n, r), a state and the parameters of its filter."""
+class Pass(NamedTuple):
+    """What a pass of the filter over rows X (n, d) with targets Y (n, r) gets: a state, and its parameters."""
 
     s: State
     X: Array
@@ -28,14 +28,43 @@ class Rows(NamedTuple):
     p: FilterParameters
 
 
-def in_float64(rows: Rows) -> Rows:
-    """Copies in float64, of a filter whose steps call no function of the user."""
-    s, X, Y, p = rows
-    names = "transition", "process_noise", "observation_noise", "control"
-    given = {name: a for name in names if (a := getattr(p, name)) is not None}
-    wide = p._replace(**{name: cast(a, FLOAT64) for name, a in given.items()})
-    fields: Any = s
-    return Rows(type(fields)(*(cast(a, FLOAT64) for a in fields)), cast(X, FLOAT64), cast(Y, FLOAT64), wide)
+def can_compute_in_float64(given: Pass) -> bool:
+    """Whether all rows have noise: without, rounding of rows in float32 would count as what they say in float64."""
+    return bool((given.p.observation_noise > 0).all())
+
+
+def in_float64(given: Pass) -> Pass:
+    """Copies in float64, of a filter whose steps call no function of the user.
+
+    In covariances, what is rounding in float32 becomes zero, since it would be a variance in float64.
+    """
+    from orfit_bench.kernels.guards import rounding_bound  # with SciPy, which takes time to import
+
+    s, X, Y, p = given
+    arrays: Any = {name: cast(a, FLOAT64) for name, a in p._asdict().items() if name in ARRAYS and a is not None}
+    state: Any = s
+    fields, bound = {name: cast(a, FLOAT64) for name, a in state._asdict().items()}, rounding_bound(state.covariance)
+    if "process_noise" in arrays:
+        arrays["process_noise"] = without_rounding(arrays["process_noise"], bound)
+    root = fields.get("root")
+    fields["covariance"] = without_rounding(fields["covariance"], bound) if root is None else root @ root.T
+    return Pass(type(state)(**fields), cast(X, FLOAT64), cast(Y, FLOAT64), p._replace(**arrays))
+
+
+ARRAYS = {"transition", "process_noise", "observation_noise", "control"}
+
+
+def without_rounding(P: Array, bound: float) -> Array:
+    """Covariances (..., d, d) without eigenvalues up to this bound, for variances of 1; others have no rounding."""
+    if P.ndim < 2 or (d := P.shape[-1]) == 1 or P.shape[-2] != d:
+        return P
+    xp = P.__array_namespace__()
+    size = xp.sqrt(xp.abs(xp.diagonal(P, axis1=-2, axis2=-1)))[..., None]
+    unit = (size > 0) / xp.where(size > 0, size, 1)
+    values, U = xp.linalg.eigh(unit * P * unit.mT)
+    kept = xp.where(values > bound, values, 0)
+    cleaned = size * ((U * kept[..., None, :]) @ U.mT) * size.mT
+    return xp.where((values >= bound).all(axis=-1)[..., None, None], P, cleaned / 2 + cleaned.mT / 2)
 
 
 def finite_in(dtype: np.dtype[Any], found: Moments) -> tuple[Moments, int]:

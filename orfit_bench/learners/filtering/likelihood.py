@@ -71,11 +71,15 @@ def log_likelihood(
 
 
 def step_error(seen: Innovation, S: np.ndarray[Any, Any], s: Any, errors: ForecastErrors) -> float:
-    """The error of the log density of one step, whose rows (q, p) have the covariance S (q, q)."""
-    J, E, variances = to_host(seen.J), to_host(seen.E).astype(float), np.diagonal(S)
+    """The error of the log density of one step, whose rows (q, p) have the covariance S (q, q), positive definite.
+
+    Each row counts by its error and variance given those before it.
+    """
+    J, L = to_host(seen.J), np.linalg.cholesky(S)
+    E, variances = np.linalg.solve(L, to_host(seen.E).astype(float)), np.diagonal(L) ** 2
     parameters = to_host(s.covariance.diagonal()).astype(float)
     relative = errors.of_rows(np.broadcast_to(parameters, J.shape), J, variances)
-    return error_of_density(relative, E, variances)
+    return error_of_density(relative, E, np.ones(len(J)))
 
 
 def recorded_log_likelihood(
@@ -89,7 +93,7 @@ def recorded_log_likelihood(
         before, after = (Moments(*(np.empty((len(x), *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
         learned = record(s, x, y, here, (*before, *after))
         before, n = Moments(*(a[:learned] for a in before)), len(x)
-        E, variances, _ = forecast_errors(before, x[:learned], y[:learned], here)
+        E, variances, _ = forecast_errors(before, x[:learned], y[:learned], here.rows(slice(0, learned)))
         relative, seen = errors.of_rows(variances_of(before), x[:learned], variances), ~np.isnan(E).any(axis=1)
         total += normal_log_density(E[seen], variances[seen])
         error += error_of_density(relative[seen], E[seen], variances[seen])

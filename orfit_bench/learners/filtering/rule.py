@@ -13,7 +13,7 @@ from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
 from orfit_bench.learners.filtering.dynamics import NO_INPUTS, Dynamics, FilterParameters, GivenWithRows, as_matrix
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, apply_transition, variances_along
-from orfit_bench.learners.filtering.in_float64 import Rows, finite_in, in_float64
+from orfit_bench.learners.filtering.in_float64 import Pass, can_compute_in_float64, finite_in, in_float64
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
 from orfit_bench.spec.backend import Array
@@ -161,11 +161,13 @@ class FilterRule(Rule):
         self._end_pass(state, rows.s, min(learned, finite), len(X), is_inaccurate)
         return found
 
-    def _rows_to_filter(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Rows:
-        """What a pass of the filter gets that does not end in the state; in float64 unless it runs code of the user."""
+    def _rows_to_filter(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Pass:
+        """What a pass of the filter gets that does not end in the state; in float64 where that is better."""
         p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1)
-        rows = Rows(state.arrays, X, Y, p)
-        return in_float64(rows) if self.dtype == np.float32 and not self.runs_user_code(inputs) else rows
+        rows = Pass(state.arrays, X, Y, p)
+        if self.dtype != np.float32 or self.runs_user_code(inputs) or not can_compute_in_float64(rows):
+            return rows
+        return in_float64(rows)
 
     def _end_pass(self, state: LearnerState, s: Any, learned: int, n: int, is_inaccurate: bool) -> None:
         """Count the rows that a pass in s learned, and keep whether digits were lost; DivergedError if one is left."""

@@ -10,8 +10,13 @@ import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, forecast_errors, moments, variances_of
-from orfit_bench.learners.filtering.in_float64 import Rows
-from orfit_bench.learners.filtering.rounding import ForecastErrors, error_of_means, most_deviations
+from orfit_bench.learners.filtering.in_float64 import Pass
+from orfit_bench.learners.filtering.rounding import (
+    ForecastErrors,
+    error_of_means,
+    most_deviations,
+    most_error_of_inverses,
+)
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
@@ -67,11 +72,10 @@ def record_moments(records: Moments, i: int, s: State) -> None:
         record[i] = current
 
 
-def smooth(kernel: Any, steps: FilterPass, rows: Rows, linear: bool, dtype: np.dtype[Any]) -> bool:
+def smooth(kernel: Any, steps: FilterPass, rows: Pass, linear: bool, dtype: np.dtype[Any]) -> bool:
     """Replace the moments after each row by those given all rows; returns whether they may be inaccurate in `dtype`.
 
-    `linear` tells whether the model and the transitions are. An error of an inverse covariance moves a mean by up to
-    the root of its condition as much, in deviations, which is why it is to be smaller where all digits are kept.
+    `linear` tells whether the model and the transitions are.
     """
     F, Q, scales, predicted, corrected = steps
     if not F:
@@ -80,8 +84,7 @@ def smooth(kernel: Any, steps: FilterPass, rows: Rows, linear: bool, dtype: np.d
     of_means = error_of_means_before(steps, rows) if linear and not scales else 0.0
     scale = scale_of_roots(before, scales) if scales else None
     of_inverses = kernel.rts_smooth(F, *predicted, *corrected, Q, scale) or 0.0
-    eps = float(np.finfo(before.dtype).eps)
-    accurate = of_means <= most_deviations(dtype) and of_inverses <= eps ** (3 / 8 if before.dtype == dtype else 1 / 3)
+    accurate = of_means <= most_deviations(dtype) and of_inverses <= most_error_of_inverses(dtype, before.dtype)
     return not (accurate and is_plausible(before, variances_of(corrected)))
 
 
@@ -91,7 +94,7 @@ def scale_of_roots(corrected: Array, scales: list[Array]) -> Array:
     return xp.maximum(corrected, float(xp.finfo(corrected.dtype).eps) * xp.stack(scales))
 
 
-def error_of_means_before(steps: FilterPass, rows: Rows) -> float:
+def error_of_means_before(steps: FilterPass, rows: Pass) -> float:
     """The largest error of a mean that the filter left to the smoother, in its deviations.
 
     The filter itself judges the errors of rows without noise.

@@ -120,13 +120,95 @@ def test_rows_of_one_step_lose_digits_together() -> None:
     assert moments(ob.create("kalman").step(A, [-0.5, 12.5, -1.4], observation_noise=noise))[1] < 2e-3
 
 
-def test_errors_of_forecasts_are_measured_by_the_largest_variances_so_far() -> None:
+def test_errors_of_forecasts_are_measured_by_what_rows_left_behind() -> None:
     eps, errors = float(np.finfo(float).eps), ForecastErrors(2)
-    J = np.array([[1.0, 0.0], [1.0, 1.0]])
-    found = errors.of_rows(np.array([[100.0, 1.0], [4.0, 9.0]]), J, np.array([1.0, 2.0]))
-    np.testing.assert_allclose(found, [eps * 100, eps * (10 + 3) ** 2 / 2])
-    np.testing.assert_allclose(errors.of_rows(np.zeros((1, 2)), J[1:], np.ones(1)), [eps * 169])
+    J = np.array([[10.0, 0.0], [10.0, 10.0], [10.0, 10.0]])
+    variances = np.array([[100.0, 1.0], [4.0, 9.0], [1.0, 9.0]])
+    found = errors.of_rows(variances, J, np.array([1.0, 2.0, 10.0]))
+    # the second row finds the errors of 100 that the first left, and halves them, as it does the deviation
+    half = (10 * np.sqrt(50) + 30) ** 2
+    np.testing.assert_allclose(found, [eps * 1e4, eps * (100 + 30) ** 2 / 2, eps * half / 10])
+    np.testing.assert_allclose(errors.of_rows(variances[2:], J[2:], np.ones(1)), [eps * half])
+    assert not errors.of_rows(variances[2:], J[2:], np.full(1, 250.0)).any()  # 41 eps, as any sum
     assert not len(errors.of_rows(np.zeros((0, 2)), J[:0], np.ones(0)))
+
+
+@pytest.mark.parametrize("terms", [2, 3])
+def test_growing_columns_are_no_reason_for_a_warning(terms: int) -> None:
+    """A level that wanders, and powers of the time; the smoothed moments are right to 12 digits."""
+    t = np.arange(300.0)
+    X, y = t[:, None] ** np.arange(terms), 0.01 * t + np.random.default_rng(0).standard_normal(300)
+    learner = ob.create(
+        "kalman", process_noise=[0.1] + [0.0] * (terms - 1), initial_covariance=[1.0, 1e6, 1e4][terms - 1]
+    )
+    assert not stated(lambda: learner.smooth(X, y))
+    assert not stated(lambda: learner.log_likelihood(X, y))
+
+
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_rows_of_float32_without_noise_depend_on_each_other(backend: str, form: str) -> None:
+    """The third row is a sum of two, but for rounding, and brings nothing new."""
+    rows = np.array([[1.0, 0.2, 0.3], [0.1, 1.0, -0.4]])
+    X = np.vstack([rows, 0.5 * rows[0] + 0.3 * rows[1]])
+    y = X @ [1.0, 2.0, 3.0]
+    given: dict[str, Any] = {"form": form, "backend": backend, "observation_noise": 0.0}
+    want = ob.create("kalman", **given).smooth(X, y)["mean"].values
+    for seen in (0, 2):
+        learner = ob.create("kalman", dtype="float32", **given)
+        if seen:
+            learner.partial_fit(X[:2], y[:2])
+        np.testing.assert_allclose(learner.smooth(X[seen:], y[seen:])["mean"].values[-1], want[-1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", [0, 25])
+@pytest.mark.parametrize("seen", [0, 2])
+def test_known_directions_of_float32_stay_known(seed: int, seen: int) -> None:
+    """What rounding makes of a covariance of one direction is no variance in the others."""
+    rng = np.random.default_rng(seed)
+    X, y, g = rng.standard_normal((12, 4)), rng.standard_normal(12), rng.standard_normal(4)
+    given: dict[str, Any] = {"process_noise": np.outer(g, g), "initial_covariance": 0.0, "observation_noise": 0.1}
+    F, smoothed = rng.uniform(0.5, 1, 4), []
+    for dtype in ("float64", "float32"):
+        learner = ob.create("kalman", backend="numpy", dtype=dtype, transition=F, **given).partial_fit(
+            X[:seen], y[:seen]
+        )
+        stated(lambda learner=learner: smoothed.append(learner.smooth(X[seen:8], y[seen:8])))
+    for name in ("mean", "covariance"):
+        np.testing.assert_allclose(smoothed[1][name], smoothed[0][name], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_known_parameter_spoils_no_small_variance(backend: str) -> None:
+    """The covariance has no Cholesky factor, and variances of 1 and 1e-16."""
+    first, X = np.diag([1.0, 1e-16, 0.0]), np.array([[1.0, 0.0, 1.0], [0.0, 1e8, 1.0]] * 5)
+    given: dict[str, Any] = {"process_noise": 0.01 * first, "backend": backend, "observation_noise": 0.5}
+    for form in ("covariance", "square_root"):
+        found, want = (
+            ob.create(
+                "kalman", form=form, initial_covariance=first[:k, :k], **given | {"process_noise": 0.01 * first[:k, :k]}
+            )
+            .smooth(X[:, :k], np.ones(10))["covariance"]
+            .values[:, :2, :2]
+            for k in (3, 2)
+        )
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-25)
+
+
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_densities_of_rows_with_their_own_noise_agree(form: str) -> None:
+    """On Numba, the rows from the first without noise on, and all in the square-root form, are filtered one by one."""
+    X, y = np.array([[1, 0.5], [0.3, 1], [0.2, 0.1]]), np.array([1.0, 2.0, 3.0])
+    for noise in ([1.0, 2.0, 1.0], [1.0, 0.0, 1.0]):
+        found = [
+            ob.create("kalman", form=form, backend=b).log_likelihood(X, y, observation_noise=noise)
+            for b in ("numpy", "numba")
+        ]
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    noise, far = np.ones(3), np.array([1.0, 1e200, 1.0])
+    with pytest.raises(ob.DivergedError) as info:
+        ob.create("kalman", form=form).log_likelihood(X, y, observation_noise=noise, transition=far)
+    assert info.value.row == 1
 
 
 def test_errors_of_variances_count_as_much_as_targets_contradict_them() -> None:
@@ -134,4 +216,4 @@ def test_errors_of_variances_count_as_much_as_targets_contradict_them() -> None:
     assert error_of_density(relative, E, variances) == pytest.approx((1e-3 * (2 + 25) + 2e-3 * 2) / 2)
     assert error_of_means(relative, E, variances) == pytest.approx(1e-3 * np.sqrt(26))
     assert error_of_means(relative[:0], E[:0], variances[:0]) == 0
-    assert most_deviations(np.dtype("float32")) == pytest.approx(0.0197, rel=1e-2)
+    assert most_deviations(np.dtype("float32")) == pytest.approx(0.0049, rel=1e-2)

@@ -18,6 +18,7 @@ from orfit_bench.kernels.guards import (
     REFUSED,
     Limits,
     factor_innovation,
+    joint_reduction,
     noise_pivots,
     reductions,
     remaining_variances,
@@ -83,6 +84,8 @@ def compute_changes(
             verdict = judge_rows(np.diagonal(L) ** 2, r, reductions(size**2, L, remaining), rounded, widest, limits)
             if verdict == REFUSED:
                 return []
+            if np.finfo(S.dtype).eps * joint_reduction(L, remaining) > np.finfo(S.dtype).eps ** (1 / 3):
+                verdict = DEGRADED
             T = u.__array_namespace__().asarray(invert_lower(L))
             found.append(Change(T @ u, T, verdict == DEGRADED))
     return found

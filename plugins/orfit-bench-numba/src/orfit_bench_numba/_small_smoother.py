@@ -32,7 +32,8 @@ def smooth_small(
     least: Scalar,
     largest: Array,
 ) -> Any:
-    """Smooth from step j back, as `rts_smooth`; returns 0, or a step with a covariance that is nearly singular.
+    """Smooth from step j back, as `rts_smooth`; returns 0, or the first step of which P_pred is nearly
+    singular, or P or D not positive definite.
 
     `largest` (1,) is raised to the trace of every C^-1.
     """
@@ -119,7 +120,7 @@ def factor(C: Array) -> Any:
 
 @inline
 def factor_upper(A: Array) -> Any:
-    """A <- the upper triangular U with U'U = A; False if A is not positive definite."""
+    """A <- the upper triangular U with U'U = A, for products of rows; False if A is not positive definite."""
     for k in range(len(A)):
         pivot = A[k, k]
         if not pivot > 0:

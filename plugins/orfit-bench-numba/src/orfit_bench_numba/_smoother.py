@@ -147,20 +147,20 @@ def least_eigenvalue(C: Array, x: Array, least: float) -> float:
     return about if about > 1e4 * least else float(pocon(C.T, 1)[0])  # the latter: two or three times too large at most
 
 
-def multiply_by_root(A: Array, P: Array, S: Array) -> Array:
-    """A S with S S' = P, in place of A where S is triangular; S is work space."""
-    S[...] = P
+def multiply_by_root(A: Array, P: Array, work: Array) -> Array:
+    """A S with S S' = P; overwrites A and the work space (d, d)."""
+    work[...] = P
     (potrf,), (trmm,) = get_lapack_funcs(("potrf",), (P,)), get_blas_funcs(("trmm",), (P,))
-    _, info = potrf(S.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
-    if info:
+    _, info = potrf(work.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
+    if info:  # no positive definite matrix
         return A @ root_of(P)
-    trmm(1, S.T, A.T, lower=0, overwrite_b=1)
+    trmm(1, work.T, A.T, lower=0, overwrite_b=1)
     return A
 
 
 def sum_of_squares(P: Array, A: Array, B: Array) -> None:
     """P <- A A' + B B'."""
     (syrk,) = get_blas_funcs(("syrk",), (P,))
-    for begin, M in enumerate((A, B)):
-        syrk(1, M.T, beta=begin, c=P.T, trans=1, lower=0, overwrite_c=1)
+    syrk(1, A.T, c=P.T, trans=1, lower=0, overwrite_c=1)
+    syrk(1, B.T, beta=1, c=P.T, trans=1, lower=0, overwrite_c=1)
     copy_lower_to_upper(P)
