@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, ensure_raises
+from orfit_bench.conformance.check import check, ensure, ensure_raises
 from orfit_bench.conformance.checks.saved_files import (
     in_format,
     read_members,
@@ -23,12 +23,14 @@ from orfit_bench.conformance.checks.saved_files import (
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of
 from orfit_bench.learners.restoring import from_bytes, load
-from orfit_bench.state import binary
+from orfit_bench.state import binary, files
 
 Header = dict[str, Any]
 Arrays = dict[str, Any]
 IMPOSSIBLE_VERSIONS: tuple[Any, ...] = ([1], [0, 0, 0], [1, 0, 0], ["1", 0], [1.0, 0], "1.0", None, [10**6, 0])
 """Of the specification for which a state was written; the last one is later than any."""
+IMPOSSIBLE_FORMATS: tuple[Any, ...] = (0, 99, "4", None)
+"""Numbers of formats that no version writes; the second one is later than any."""
 Forge = Callable[[Header, Arrays], Any]
 """Changes a header or the arrays in place."""
 
@@ -36,6 +38,8 @@ Forge = Callable[[Header, Arrays], Any]
 @check(all_variants=False)
 def forged_bytes_are_refused(context: CheckContext) -> None:
     """Bytes with impossible content and a correct checksum raise a ValueError that names from_bytes."""
+    new = binary.decode(context.create().to_bytes()).of_state
+    ensure(new["t"] == new["n_samples_seen"] == 0, f"the bytes of a new learner count {new['n_samples_seen']} rows")
     learner = context.train(context.rows())
     good = binary.decode(learner.to_bytes())
     for what, forge in _forgeries(context, learner, good.of_state):
@@ -52,10 +56,13 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
     for longer in ({"rule": len(data)}, {"rule": 2**31}, {"state": len(data)}, {"state": 2**31}):
         act = partial(from_bytes, with_longer_headers(data, **longer), **context.model)
         ensure_raises(act, ValueError, "a header that is longer than the bytes", "cut, extended or damaged")
-    for version in IMPOSSIBLE_VERSIONS:
-        rule = json.dumps({**json.loads(good.of_rule), "spec_version": version}).encode()
+    entries = [*(("spec_version", v) for v in IMPOSSIBLE_VERSIONS), *(("format", v) for v in IMPOSSIBLE_FORMATS)]
+    for key, value in entries:
+        rule = json.dumps({**json.loads(good.of_rule), key: value}).encode()
         data = binary.pack(rule, good.of_state, good.arrays)
-        ensure_raises(partial(from_bytes, data, **context.model), ValueError, f"version {version!r}", "from_bytes")
+        ensure_raises(partial(from_bytes, data, **context.model), ValueError, f"{key} {value!r}", "from_bytes")
+    for k in range(binary.START):
+        ensure_raises(partial(from_bytes, data[:k], **context.model), ValueError, f"{k} bytes of the header")
 
 
 def with_waiting_rows(context: CheckContext) -> Any:
@@ -163,6 +170,10 @@ def _changed_members(good: Arrays) -> Iterator[tuple[str, Arrays]]:
     """What is changed, and all members of the file."""
     head = bytes(good["header"])
     yield "a header without a space", good | {"header": np.frombuffer(head.replace(b" ", b"", 1), np.uint8)}
+    for number in IMPOSSIBLE_FORMATS:
+        other = json.dumps({**json.loads(head), "format": number}).encode()
+        sums = {"checksum": np.array(files.digest(other))}
+        yield f"format {number!r}", good | {"header": np.frombuffer(other, np.uint8)} | sums
     yield "the digest of another header", good | {"checksum": np.array("0" * 64)}
     yield "no digest of the header", {name: a for name, a in good.items() if name != "checksum"}
     yield "an unknown array", good | {"no_such_array": np.zeros(3)}

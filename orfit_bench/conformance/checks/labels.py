@@ -75,6 +75,9 @@ def labels_in_lists_equal_arrays(context: CheckContext) -> None:
 def _ensure_counted(learner: Any, X: Array, labels: Array) -> None:
     """Labels too many or too few must be refused, and change nothing."""
     before = learner.to_bytes()
+    wrong: tuple[Any, ...] = (None, {*labels[:2].tolist()}, iter(labels))
+    for y in wrong:
+        ensure_raises(partial(learner.partial_fit, X, y), TypeError, f"{type(y).__name__} as labels", "y")
     for given in (labels[:-1], np.append(labels, labels[:1])):
         act = partial(learner.partial_fit, X, given)
         ensure_raises(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, skip_if_time_varying
+from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
@@ -45,6 +46,18 @@ def contexts_with_waiting_rows(context: CheckContext) -> list[CheckContext]:
     return [context.with_settings(batch_size=4)] if repeats and has_batches and not context.variant.settings else []
 
 
+def _ensure_weights_refused(learner: Any, chunk: Chunk) -> None:
+    """Weights that are not finite, or of a wrong number, must be refused by name, and change nothing."""
+    before, n = learner.to_bytes(), len(chunk.X)
+    for weights in (*(np.append(np.ones(n - 1), bad) for bad in (np.nan, np.inf)), np.ones(n - 1), np.ones(n + 1)):
+        act = partial(learner.partial_fit, chunk.X, chunk.y, sample_weight=weights)
+        ensure_raises(act, ValueError, f"the weights {weights} for {n} rows", "sample_weight")
+    for bad in (np.nan, np.inf):
+        act = partial(learner.learn_one, chunk.X[0], np.asarray(chunk.y)[0], sample_weight=bad)
+        ensure_raises(act, ValueError, f"learn_one with the weight {bad}", "sample_weight")
+    ensure(learner.to_bytes() == before, "rows whose weights were refused changed the learner")
+
+
 @check(needs_repetitions, all_variants=False)
 def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
     """With default settings, a row of weight n is learned as n rows are, in a chunk or alone."""
@@ -56,9 +69,13 @@ def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
     repeated = chunk._replace(X=chunk.X[often], y=np.asarray(chunk.y)[often])
     want = context.create().partial_fit(repeated.X, repeated.y)
     together = context.create().partial_fit(chunk.X, chunk.y, sample_weight=weights)
-    alone = _learn_one_by_one(context, chunk, weights)
+    alone, singly = _learn_one_by_one(context, chunk, weights), context.create()
+    for i in range(len(chunk.X)):
+        row = slice(i, i + 1)
+        singly.partial_fit(chunk.X[row], np.asarray(chunk.y)[row], sample_weight=weights[row])
+    _ensure_weights_refused(singly, chunk)
     expected = context.predict(want, chunk.X)
-    pairs = [(context.predict(learner, chunk.X), expected) for learner in (together, alone)]
+    pairs = [(context.predict(learner, chunk.X), expected) for learner in (together, alone, singly)]
     for one in contexts_with_waiting_rows(context):
         first, others = chunk.cut(0, 1), chunk.cut(1, len(chunk.X))
         thrice = one.create().partial_fit(first.X, first.y, sample_weight=[3.0])
@@ -86,6 +103,7 @@ def weights_count_in_any_chunks(context: CheckContext) -> Deviation:
         several = from_bytes(several.to_bytes(), **context.model)  # with the rows that wait
         predicted.prequential(rows.X, rows.y, sample_weight=weights[begin:end])
     alone = _learn_one_by_one(context, chunk, weights)
+    _ensure_weights_refused(alone, chunk)
     pairs = [(several, want), (predicted, want), (alone, want)]
     for one in contexts_with_waiting_rows(context):
         first, others = chunk.cut(0, 1), chunk.cut(1, len(chunk.X))

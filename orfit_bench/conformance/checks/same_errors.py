@@ -22,6 +22,8 @@ ROW_NAMES = re.compile(r"\b[XxA]\b")
 MISSING = "rows with None"
 OBJECTS = "rows of objects"
 NOT_FINITE = "NaN", "infinity"
+WRONG = "TypeError", "ValueError"
+"""The errors for rows and targets that no learner takes, before a step is tried."""
 WRONG_NUMBERS = "targets that are too few", "targets that are too many"
 """Inputs of which the error must say how many rows there are."""
 MISSHAPEN = "rows of three dimensions", "targets of three dimensions", "labels of two columns"
@@ -51,6 +53,7 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
     _ensure_start_refused_alike(context, chunk.cut(0, B))
+    _ensure_numbers_refused_alike(context, chunk)
     for name, call in calls_that_learn(context).items():
         error = _error_of(partial(call, context.create(), chunk.cut(0, B)._replace(X=chunk.X[:B, :0])))
         ensure("column" in error, f"{name} of first rows without columns: want an error, got {error or 'none'}")
@@ -66,6 +69,16 @@ def _ensure_start_refused_alike(context: CheckContext, chunk: Chunk) -> None:
         error = _error_of(partial(call, learner, two))
         what = f"{name} with initial_weights (d,) for two outputs"
         ensure("initial_weights" in error, f"{what}: want an error that names them, got {error or 'none'}")
+
+
+def _ensure_numbers_refused_alike(context: CheckContext, chunk: Chunk) -> None:
+    """Weights and initial weights that are not finite must be refused by name, whichever call learns the rows."""
+    for value in (np.nan, np.inf):
+        if start_of_shape(context, chunk.X.shape[1:]) is not None:
+            start = np.full(chunk.X.shape[1:], value)
+            ensure_raises(
+                partial(context.create, initial_weights=start), ValueError, f"initial_weights of {value}", "[0]"
+            )
 
 
 def _with_two_outputs(chunk: Chunk) -> Chunk:
@@ -118,7 +131,7 @@ def single_rows_give_the_same_errors(context: CheckContext) -> None:
         for what, X, y in _invalid_single(good, 1 + (context.variant.outputs or 1), context.method.traits.gaps):
             want = _error_of(partial(context.learn_silently, learner, good._replace(X=X, y=y))).split(":")[0]
             got = _error_of(partial(learner.learn_one, X[0], *([] if y is None else [y[0]]))).split(":")[0]
-            ensure(want, f"partial_fit learns {what}")
+            ensure(want in WRONG, f"{what}: partial_fit raises {want or 'nothing'}, want {' or '.join(WRONG)}")
             ensure(got == want, f"{what}: learn_one raises {got or 'nothing'}, partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
     _ensure_targets_refused_alike(context, chunk)

@@ -151,7 +151,12 @@ def state_matches_declaration(context: CheckContext) -> None:
 
 @check(numbers="any")
 def rows_are_counted(context: CheckContext) -> None:
-    """Rows, features and steps are counted correctly."""
+    """Rows, features and steps are counted correctly, none of them before the first row."""
+    new = context.create().state().attrs
+    ensure(
+        new["t"] == new["n_samples_seen"] == 0,
+        f"a new learner counts {new['t']} steps and {new['n_samples_seen']} rows",
+    )
     chunk = context.rows()
     learner = context.train(chunk)
     got = learner.n_samples_seen_, learner.n_features_in_, learner.state().attrs["t"]
