@@ -54,6 +54,9 @@ def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
     chunk = rows_of_integers(context.rows())
     skip_if(not context.accepts(chunk), "it does not take integers as targets")
     _ensure_equal(context, chunk, TYPES, _learn_one_by_one)
+    if context.method.traits.numbers and chunk.y is not None and chunk.y.ndim == 1:
+        two = chunk._replace(y=frozen(np.column_stack([chunk.y, 2 * chunk.y])))
+        _ensure_equal(context, two, TYPES, _learn_one_by_one)
     large = chunk.with_rows(np.full_like(chunk.X, LARGE))
     _ensure_equal(context, large, {"large int64": TYPES["int64"]}, _learn_one_by_one, rows_only=True)
     learner = context.train(context.rows())

@@ -194,6 +194,7 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
     yield WRONG_NUMBERS[0], good.X, good.y[:-1]
     yield WRONG_NUMBERS[1], good.X, np.concatenate([good.y, good.y[:1]])
     yield "the first target alone", good.X, good.y[:1]
+    yield "a target of no row", good.X[:0], good.y[:1]
     yield "targets of two columns too many", good.X, np.ones((len(good.X), 99))
     yield "targets of three dimensions", good.X, good.y.reshape(-1, 1, 1)
     if good.y.dtype.kind == "U":

@@ -58,15 +58,17 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     for i in range(len(chunk.X)):
         learn_one(one, chunk.X[i], chunk, i)
         row = chunk.cut(i, i + 1)
-        is_listed = i % 3 == 2 or i == len(chunk.X) - 1  # which takes the path of any number of rows
+        is_listed = i % 3 == 0 or i == len(chunk.X) - 1  # which takes the path of any number of rows
         context.learn_silently(rows, row._replace(X=row.X.tolist()) if is_listed else row)
+        if i == 0:
+            first = one.copy(), rows.copy()
         if i % 2 and not context.method.traits.labels:
             predicted.append((predict_one(context, one, chunk.X[i]), _predict(context, rows, chunk.X[i : i + 1])[0]))
         ensure(one.pending == rows.pending, f"{one.pending} rows are pending after row {i}, want {rows.pending}")
     ensure(one.n_samples_seen_ == len(chunk.X), f"n_samples_seen_ is {one.n_samples_seen_} after {len(chunk.X)} rows")
     _ensure_refused(context, one, chunk)
     _ensure_complex_is_refused(context, one, chunk)
-    pairs: list[tuple[Any, Any]] = [(one, rows)]
+    pairs: list[tuple[Any, Any]] = [(one, rows), first]
     if context.method.traits.labels:
         single, several = [one.predict_one(x) for x in chunk.X], one.predict(chunk.X).tolist()
         ensure(single == several, f"predict_one returns {single}, predict {several}")
