@@ -17,6 +17,8 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
 FLOAT64 = np.dtype(np.float64)
+ARRAYS = {"transition", "process_noise", "observation_noise", "control"}
+"""The parameters of a filter that are arrays of numbers."""
 
 
 class Pass(NamedTuple):
@@ -38,20 +40,16 @@ def in_float64(given: Pass) -> Pass:
 
     In covariances, what is rounding in float32 becomes zero, since it would be a variance in float64.
     """
-    from orfit_bench.kernels.guards import rounding_bound  # with SciPy, which takes time to import
-
     s, X, Y, p = given
     arrays: Any = {name: cast(a, FLOAT64) for name, a in p._asdict().items() if name in ARRAYS and a is not None}
     state: Any = s
-    fields, bound = {name: cast(a, FLOAT64) for name, a in state._asdict().items()}, rounding_bound(state.covariance)
+    fields = {name: cast(a, FLOAT64) for name, a in state._asdict().items()}
+    bound = 10 * len(s.mean) * float(np.finfo(X.dtype).eps)  # as kernels take it
     if "process_noise" in arrays:
         arrays["process_noise"] = without_rounding(arrays["process_noise"], bound)
     root = fields.get("root")
     fields["covariance"] = without_rounding(fields["covariance"], bound) if root is None else root @ root.T
     return Pass(type(state)(**fields), cast(X, FLOAT64), cast(Y, FLOAT64), p._replace(**arrays))
-
-
-ARRAYS = {"transition", "process_noise", "observation_noise", "control"}
 
 
 def without_rounding(P: Array, bound: float) -> Array:
