@@ -125,6 +125,8 @@ fault(
     "missing labels raise ValueError, and a single one TypeError",
     "missing_targets_are_of_a_wrong_type",
     "invalid_shapes_are_refused",
+    "labels_in_lists_equal_arrays",
+    "long_calls_find_the_same_labels",
     method=change(METHODS["class_rls"], theory={"laws": ()}),
     kernel=reference_kernel("class_rls"),
     host=(validation, "labels", _labels_with_other_errors),

@@ -100,6 +100,7 @@ fault(
 fault(
     "nonfinite_rows_are_accepted",
     "rows with NaN or infinities are passed to the kernel",
+    "single_rows_give_the_same_errors",
     "single_rows_are_refused_like_rows",
     "nonfinite_input_is_refused",
     "learn_one_equals_partial_fit",

@@ -141,6 +141,7 @@ fault(
     "infinite_correction_of_one_row",
     "the state contains n / (n - 1), which is infinite after one row",
     "one_row",
+    "learn_one_equals_partial_fit",
     "pickle_continues_identically",
     "calls_end_at_boundaries",
     "huge_and_tiny_scales",

@@ -57,6 +57,7 @@ fault(
 fault(
     "learn_one_loses_the_sign",
     "learn_one learns the absolute value of the target",
+    "any_type_of_numbers_in_one_row",
     "learn_one_equals_partial_fit",
     "named_rows_are_learned_in_any_order",
     "single_rows_give_the_same_errors",

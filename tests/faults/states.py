@@ -189,6 +189,7 @@ fault(
     "predicts_before_each_step",
     "random_chunking",
     "any_type_of_numbers_in_one_row",
+    "learn_one_equals_partial_fit",
 )
 def says_twice_the_rows(s, X, Y, p, out):
     """Twice the number of learned rows is returned."""
