@@ -60,7 +60,7 @@ def merges_remember_what_was_unlearned(context: CheckContext) -> None:
 
 def _power(context: CheckContext) -> int:
     """The power of two by which large rows are scaled: their squares leave few digits of other squares."""
-    return -int(np.log2(np.finfo(context.dtype).eps)) * 3 // 8
+    return int(np.ceil(-np.log2(np.finfo(context.dtype).eps) * 3 / 8))
 
 
 def _unlearned(context: CheckContext, power: int, learn: Any) -> tuple[Any, Chunk, int]:
