@@ -57,12 +57,12 @@ def without_rounding(P: Array, bound: float) -> Array:
     if P.ndim < 2 or (d := P.shape[-1]) == 1 or P.shape[-2] != d:
         return P
     xp = P.__array_namespace__()
-    size = xp.sqrt(xp.abs(xp.diagonal(P, axis1=-2, axis2=-1)))[..., None]
-    unit = (size > 0) / xp.where(size > 0, size, 1)
-    values, U = xp.linalg.eigh(unit * P * unit.mT)
-    kept = xp.where(values > bound, values, 0)
-    cleaned = size * ((U * kept[..., None, :]) @ U.mT) * size.mT
-    return xp.where((values >= bound).all(axis=-1)[..., None, None], P, cleaned / 2 + cleaned.mT / 2)
+    size = xp.sqrt(xp.abs(xp.diagonal(P, axis1=-2, axis2=-1)))
+    scale = size[..., :, None] * size[..., None, :]
+    values, U = xp.linalg.eigh(xp.where(scale > 0, P, 0) / xp.where(scale > 0, scale, 1))
+    roots = U * xp.sqrt(xp.where(values > bound, values, 0))[..., None, :]
+    cleaned = scale * (roots @ xp.swapaxes(roots, -1, -2)) / 2
+    return xp.where((values >= bound).all(axis=-1)[..., None, None], P, cleaned + xp.swapaxes(cleaned, -1, -2))
 
 
 def finite_in(dtype: np.dtype[Any], found: Moments) -> tuple[Moments, int]:
