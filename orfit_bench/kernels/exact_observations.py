@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.kernels.filtering import regained_covariance
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, rounding_bound
+from orfit_bench.kernels.linalg import inverse_or_zero
 
 Array = NDArray[Any]
 
@@ -83,9 +84,3 @@ def drop_known_directions(P: Array, scale: Array, max_variance: float) -> Array:
     half = (W[:, unknown] * np.sqrt(values[unknown])).T * size
     remaining: Array = half.T @ half  # symmetric to the last bit
     return remaining
-
-
-def inverse_or_zero(size: Array) -> Array:
-    """1 / size, and 0 where size is 0."""
-    inverse: Array = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
-    return inverse

@@ -45,6 +45,12 @@ def inverse_gram(C: Array) -> Array | None:
     return inverse
 
 
+def inverse_or_zero(size: Array) -> Array:
+    """1 / size, and 0 where size is 0."""
+    inverse: Array = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    return inverse
+
+
 def root_of(P: Array) -> Array:
     """S with S S' = P, diagonal where P is; a variance that rounding has made negative counts as none.
 
@@ -57,7 +63,7 @@ def root_of(P: Array) -> Array:
     try:
         return np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
-        unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]
+        unit = inverse_or_zero(size)[:, None]
         values, U = np.linalg.eigh(unit * P * unit.T)
         return np.asarray(size[:, None] * U * np.sqrt(np.maximum(values, 0)))
 

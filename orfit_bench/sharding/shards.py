@@ -16,6 +16,7 @@ from orfit_bench.tables.data_arrays import is_data_array
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
 from orfit_bench.tables.rows import Cursor
+from orfit_bench.tables.sources import Source
 
 Rows = tuple[Any, Any]
 """X and y; y is None for a subspace."""
@@ -78,7 +79,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, target: str | Sequence[str] | None, drop: Sequence[str]) -> Columns:
-        """From arguments; TypeError or ValueError unless these are names of columns, none of them twice."""
+        """From arguments; TypeError or ValueError unless these are names of columns, none of them in both."""
         names = (target,) if isinstance(target, str) else target
         if names is not None and not _are_names(names):
             raise TypeError(f"target: got {target!r}, want the name of a column, or a list of names")
@@ -96,6 +97,10 @@ class Columns(NamedTuple):
         given = list(names)
         if missing := [name for name in (*self.target, *self.drop) if name not in given]:
             raise ValueError(f"{where} no column {missing[0]!r}{suggest(missing[0], map(str, given))}")
+
+    def learned_from(self, source: Source) -> tuple[str, ...]:
+        """The columns of a file that are learned."""
+        return tuple(name for name in source.kinds if name not in (*self.target, *self.drop, *source.index))
 
 
 def _are_names(value: object) -> bool:
@@ -126,8 +131,7 @@ def read_shard(shard: Any, columns: Columns) -> Iterator[Rows]:
 def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
     """The names of the columns of rows, from a table or a file that need not be computed; none if it has none."""
     if isinstance(shard, str | Path):
-        source = open_file(str(shard))
-        return tuple(name for name in source.kinds if name not in (*columns.target, *columns.drop, *source.index))
+        return columns.learned_from(open_file(str(shard)))
     if isinstance(shard, tuple | list) and len(shard) == 2:
         shard, columns = shard[0], columns._replace(target=())
     if hasattr(shard, "dask") or not (is_table(shard) or is_data_array(shard)):
@@ -156,9 +160,8 @@ def _read_file(path: str, columns: Columns) -> Iterator[Rows]:
 
     source = open_file(path)
     columns.check(source.kinds, f"{path}:")
-    learned = [name for name in source.kinds if name not in (*columns.target, *columns.drop, *source.index)]
     try:
-        encoding = find_encoding(source, learned, one_hot=False, indicators=False)
+        encoding = find_encoding(source, columns.learned_from(source), one_hot=False, indicators=False)
         cursor = Cursor(source, encoding, columns.target)
         for start in range(0, max(source.rows, 1), CHUNK):  # a file without rows has columns
             X, y = cursor.read(start, min(start + CHUNK, source.rows))

@@ -48,7 +48,7 @@ def long_calls_find_the_same_labels(context: CheckContext) -> Deviation:
         got, want = long.classes_.tolist(), short.classes_.tolist()
         ensure(got == want, f"{kind} give the classes {got} in a long call, {want} in short ones")
         found.append(context.compare(chunk, (long, short), of=f"labels that are {kind}:"))
-        _ensure_counted(long, chunk.X, np.array([*labels, *labels[:FIRST]]))
+        _ensure_wrong_labels_refused(long, chunk.X, np.array([*labels, *labels[:FIRST]]))
     return worst(found)
 
 
@@ -69,11 +69,11 @@ def labels_in_lists_equal_arrays(context: CheckContext) -> None:
         array.partial_fit(X[:FIRST], first)
         got, want = array.classes_.tolist(), list(dict.fromkeys([*labels, *first]))
         ensure(got == want, f"the classes of the labels {want} are {got}")
-        _ensure_counted(array, X[FIRST:], np.array(labels))
+        _ensure_wrong_labels_refused(array, X[FIRST:], np.array(labels))
 
 
-def _ensure_counted(learner: Any, X: Array, labels: Array) -> None:
-    """Labels too many or too few must be refused, and change nothing."""
+def _ensure_wrong_labels_refused(learner: Any, X: Array, labels: Array) -> None:
+    """Labels too many or too few, and what is no list or array, must be refused, and change nothing."""
     before = learner.to_bytes()
     wrong: tuple[Any, ...] = (None, {*labels[:2].tolist()}, iter(labels))
     for y in wrong:

@@ -53,7 +53,7 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
     _ensure_start_refused_alike(context, chunk.cut(0, B))
-    _ensure_numbers_refused_alike(context, chunk)
+    _ensure_start_is_finite(context, chunk.X.shape[1:])
     for name, call in calls_that_learn(context).items():
         error = _error_of(partial(call, context.create(), chunk.cut(0, B)._replace(X=chunk.X[:B, :0])))
         ensure("column" in error, f"{name} of first rows without columns: want an error, got {error or 'none'}")
@@ -71,14 +71,13 @@ def _ensure_start_refused_alike(context: CheckContext, chunk: Chunk) -> None:
         ensure("initial_weights" in error, f"{what}: want an error that names them, got {error or 'none'}")
 
 
-def _ensure_numbers_refused_alike(context: CheckContext, chunk: Chunk) -> None:
-    """Weights and initial weights that are not finite must be refused by name, whichever call learns the rows."""
+def _ensure_start_is_finite(context: CheckContext, shape: tuple[int, ...]) -> None:
+    """Initial weights that are not finite must be refused, with the place of the first one."""
+    if start_of_shape(context, shape) is None:
+        return
     for value in (np.nan, np.inf):
-        if start_of_shape(context, chunk.X.shape[1:]) is not None:
-            start = np.full(chunk.X.shape[1:], value)
-            ensure_raises(
-                partial(context.create, initial_weights=start), ValueError, f"initial_weights of {value}", "[0]"
-            )
+        create = partial(context.create, initial_weights=np.full(shape, value))
+        ensure_raises(create, ValueError, f"initial_weights of {value}", "[0]")
 
 
 def _with_two_outputs(chunk: Chunk) -> Chunk:

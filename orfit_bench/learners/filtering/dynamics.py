@@ -32,6 +32,10 @@ class GivenWithRows(NamedTuple):
         return all(value is None for value in self)
 
 
+ARRAYS = "transition", "process_noise", "observation_noise", "control"
+"""The parameters of a filter that are arrays of numbers, with one entry per step or one for all."""
+
+
 class FilterParameters(NamedTuple):
     """Parameters `p` of a filter's kernel. Arrays have one entry per step, or a single one for all steps.
 
@@ -77,8 +81,7 @@ class FilterParameters(NamedTuple):
 
     def rows(self, part: slice) -> FilterParameters:
         """Parameters of some of the steps, with an entry for each or one for all."""
-        of = {"transition", "process_noise", "observation_noise", "is_dynamic", "control"}
-        entries = {name: getattr(self, name) for name in of}
+        entries = {name: getattr(self, name) for name in (*ARRAYS, "is_dynamic")}
         several = {name: a[part] for name, a in entries.items() if a is not None and hasattr(a, "shape") and len(a) > 1}
         return self._replace(t=self.t + part.start, **several)
 

@@ -10,15 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.learners.filtering.dynamics import FilterParameters
+from orfit_bench.learners.filtering.dynamics import ARRAYS, FilterParameters
 from orfit_bench.learners.filtering.extended import Moments
 from orfit_bench.spec.arrays import cast
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
 FLOAT64 = np.dtype(np.float64)
-ARRAYS = {"transition", "process_noise", "observation_noise", "control"}
-"""The parameters of a filter that are arrays of numbers."""
 
 
 class Pass(NamedTuple):

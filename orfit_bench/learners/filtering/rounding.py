@@ -12,9 +12,9 @@ Array = NDArray[Any]
 
 
 def most_deviations(dtype: np.dtype[Any]) -> float:
-    """The largest estimated error without a warning, in deviations: 6e-6, 0.005 in float32; true errors may be 4 times.
+    """The largest estimated error, in deviations, that gives no warning: 6e-6, and 0.005 in float32.
 
-    An estimate does not know which errors add up.
+    True errors may be four times as large, since errors of several rows add up.
     """
     return math.cbrt(np.finfo(dtype).eps)
 

@@ -80,14 +80,14 @@ def compute_changes(
             L = factor_innovation(S, r)
             if L is None:
                 return []
-            rounded = np.finfo(S.dtype).eps * size**2 / np.diagonal(S)
+            eps = float(np.finfo(S.dtype).eps)
+            rounded = eps * size**2 / np.diagonal(S)
             verdict = judge_rows(np.diagonal(L) ** 2, r, reductions(size**2, L, remaining), rounded, widest, limits)
             if verdict == REFUSED:
                 return []
-            if np.finfo(S.dtype).eps * joint_reduction(L, remaining) > np.finfo(S.dtype).eps ** (1 / 3):
-                verdict = DEGRADED
+            degraded = verdict == DEGRADED or eps * joint_reduction(L, remaining) > eps ** (1 / 3)
             T = u.__array_namespace__().asarray(invert_lower(L))
-            found.append(Change(T @ u, T, verdict == DEGRADED))
+            found.append(Change(T @ u, T, degraded))
     return found
 
 

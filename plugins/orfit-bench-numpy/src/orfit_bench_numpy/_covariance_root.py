@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.kernels.exact_observations import inverse_or_zero, judge_errors
+from orfit_bench.kernels.exact_observations import judge_errors
 from orfit_bench.kernels.filtering import compared_variances, limits_of, regained_covariance
 from orfit_bench.kernels.guards import (
     DEGRADED,
@@ -24,7 +24,7 @@ from orfit_bench.kernels.guards import (
     rounding_bound,
     solve_lower,
 )
-from orfit_bench.kernels.linalg import root_of
+from orfit_bench.kernels.linalg import inverse_or_zero, root_of
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._roots import triangularize_columns

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
-from orfit_bench.kernels.exact_observations import inverse_or_zero
 from orfit_bench.kernels.fleets import diagonals
 from orfit_bench.kernels.guards import rounding_bound
-from orfit_bench.kernels.linalg import root_of
+from orfit_bench.kernels.linalg import inverse_or_zero, root_of
 
 Array = NDArray[Any]
 
