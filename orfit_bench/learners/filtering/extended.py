@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import FilterParameters
+from orfit_bench.learners.filtering.rounding import FilteredRows
 from orfit_bench.learners.linearization import LinearizedKernel, check_array, is_applied
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
@@ -136,12 +138,12 @@ def variances_of(records: Moments) -> Array:
     return records.covariance.__array_namespace__().diagonal(records.covariance, axis1=1, axis2=2)
 
 
-def forecast_errors(before: Moments, X: Array, Y: Array, p: FilterParameters) -> tuple[Any, Any, Any]:
-    """The errors (n, r) of the forecasts of rows, by the moments before each, their variances and the noise (n,) in it.
-
-    In float64 and host memory; NaN where no target was observed.
-    """
-    E = Y - (X[:, None] @ before.mean)[:, 0]
-    variances = ((X[:, None] @ before.covariance)[:, 0] * X).sum(axis=1)
+def filtered_rows(
+    transitions: Sequence[Array], before: Moments, after: Array, X: Array, Y: Array, p: FilterParameters
+) -> FilteredRows:
+    """The rows X (n, p) of a linear model and moments before and after each, as estimates of rounding get them."""
+    E = to_host(Y - (X[:, None] @ before.mean)[:, 0]).astype(float)
+    along = to_host(((X[:, None] @ before.covariance)[:, 0] * X).sum(axis=1)).astype(float)
     noise = np.broadcast_to(to_host(p.observation_noise).reshape(-1), len(X))
-    return to_host(E).astype(float), to_host(variances).astype(float) + noise, noise
+    of_parameters = to_host(variances_of(before)), to_host(variances_of(after))
+    return FilteredRows(transitions, before.covariance, *of_parameters, to_host(X), E, along + noise, noise)

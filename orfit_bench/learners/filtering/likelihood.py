@@ -14,11 +14,15 @@ from orfit_bench.learners.filtering.extended import (
     Innovation,
     Moments,
     covariance_along,
-    forecast_errors,
+    filtered_rows,
     moments,
-    variances_of,
 )
-from orfit_bench.learners.filtering.rounding import ForecastErrors, error_of_density, most_deviations
+from orfit_bench.learners.filtering.rounding import (
+    MARGIN,
+    Estimate,
+    QuickEstimate,
+    error_of_density,
+)
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
@@ -34,31 +38,49 @@ class LogLikelihood(NamedTuple):
     error: float = 0.0
     learned: int = 0
 
-    def is_inaccurate(self, dtype: np.dtype[Any]) -> bool:
-        """Whether the error is large beside the number n of rows, and beside the root of a density larger than n^2."""
-        return not self.error <= most_deviations(dtype) * max(self.learned, abs(self.total) ** 0.5)
+    def is_within(self, most: float) -> bool:
+        """Whether the error is at most so large beside the number n of rows, and the root of a density above n^2."""
+        return bool(self.error <= most * max(self.learned, abs(self.total) ** 0.5))
 
 
 def log_likelihood(
-    extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
+    extended: ExtendedFilter,
+    s: Any,
+    X: Array,
+    Y: Array,
+    p: FilterParameters,
+    record: Callable[..., int] | None,
+    most: float,
 ) -> LogLikelihood:
-    """The sum of the log densities of the rows of X.
+    """The sum of the log densities of the rows of X. Its error is estimated closely where it may be more than `most`.
 
     record(s, X, Y, p, records), if there is one, filters the first rows at once, as for the smoother.
     """
-    errors = ForecastErrors(len(s.mean))
-    total, error, done = recorded_log_likelihood(s, X, Y, p, record, errors) if record else LogLikelihood()
+    if record:
+        start = [a.copy() for a in s]
+        found = _of_recorded_rows(s, X, Y, p, record, QuickEstimate(len(s.mean)))
+        if found.learned == len(X) and found.is_within(most / MARGIN):
+            return found
+        for a, first in zip(s, start, strict=True):
+            a[...] = first
+    rounding = Estimate(len(s.mean), X.dtype)
+    total, error, done = _of_recorded_rows(s, X, Y, p, record, rounding) if record else LogLikelihood()
     for i in range(done, len(X)):
         here, row = p.at(i), slice(i, i + 1)
-        if not extended.predict_step(s, here)[0]:
+        before = variances_in_host(s)
+        applied, A = extended.predict_step(s, here)
+        if not applied:
             return LogLikelihood(total, error, i)
+        has_no_root = not hasattr(s, "root")
+        if has_no_root and A is not None:
+            rounding.move(to_host(A), before, variances_in_host(s))
         seen = extended.innovation(s, X[row], Y[row], here, None)
         if seen is None:
             continue
         S = to_host(covariance_along(s, seen.J) + seen.R).astype(float)
         density = log_density(seen, S, s)
-        if not (hasattr(s, "root") or math.isinf(density)):
-            error += step_error(seen, S, s, errors)
+        if has_no_root and not math.isinf(density):
+            error += _error_of_step(seen, S, s, rounding)
         if not extended.apply(s, seen, here):
             return LogLikelihood(total, error, i)
         if math.isinf(density):
@@ -70,33 +92,42 @@ def log_likelihood(
     return LogLikelihood(total, error, len(X))
 
 
-def step_error(seen: Innovation, S: np.ndarray[Any, Any], s: Any, errors: ForecastErrors) -> float:
+def variances_in_host(s: Any) -> np.ndarray[Any, Any]:
+    """The variances (p,) of the parameters in float64."""
+    found: np.ndarray[Any, Any] = to_host(s.covariance.diagonal()).astype(float)
+    return found
+
+
+def _error_of_step(seen: Innovation, S: np.ndarray[Any, Any], s: Any, rounding: Estimate) -> float:
     """The error of the log density of one step, whose rows (q, p) have the covariance S (q, q), positive definite.
 
     Each row counts by its error and variance given those before it.
     """
-    J, L = to_host(seen.J), np.linalg.cholesky(S)
-    E, variances = np.linalg.solve(L, to_host(seen.E).astype(float)), np.diagonal(L) ** 2
-    parameters = to_host(s.covariance.diagonal()).astype(float)
-    relative = errors.of_rows(np.broadcast_to(parameters, J.shape), J, variances)
-    return error_of_density(relative, E, np.ones(len(J)))
+    L, P = np.linalg.cholesky(S), to_host(s.covariance).astype(float)
+    J, E = (np.linalg.solve(L, to_host(a).astype(float)) for a in (seen.J, seen.E))
+    error = error_of_density(rounding.along(J), E, np.ones(len(J)))
+    rounding.correct(J, P @ J.T, np.diagonal(P), bool((to_host(seen.R).diagonal() > 0).all()))
+    return error
 
 
-def recorded_log_likelihood(
-    s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int], errors: ForecastErrors
+def _of_recorded_rows(
+    s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int], rounding: QuickEstimate | Estimate
 ) -> LogLikelihood:
     """The log density of the first rows, by the moments before each of them."""
     total, error, done, size = 0.0, 0.0, 0, max(1, RECORDED_NUMBERS // s.covariance.size)
+    identity = np.eye(len(s.mean), dtype=s.mean.dtype)
     while done < len(X):
         part = slice(done, done + size)
         x, y, here = X[part], Y[part], p.rows(part)
         before, after = (Moments(*(np.empty((len(x), *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
         learned = record(s, x, y, here, (*before, *after))
-        before, n = Moments(*(a[:learned] for a in before)), len(x)
-        E, variances, _ = forecast_errors(before, x[:learned], y[:learned], here.rows(slice(0, learned)))
-        relative, seen = errors.of_rows(variances_of(before), x[:learned], variances), ~np.isnan(E).any(axis=1)
-        total += normal_log_density(E[seen], variances[seen])
-        error += error_of_density(relative[seen], E[seen], variances[seen])
+        n = len(x)
+        given = x[:learned], y[:learned], here.rows(slice(0, learned))
+        seen_before, seen_after = (Moments(*(a[:learned] for a in records)) for records in (before, after))
+        rows = filtered_rows(here.transitions(learned, identity), seen_before, seen_after, *given)
+        relative, seen = rounding.of_rows(rows), rows.observed
+        total += normal_log_density(rows.E[seen], rows.variances[seen])
+        error += error_of_density(relative[seen], rows.E[seen], rows.variances[seen])
         done += learned
         if learned < n:
             break

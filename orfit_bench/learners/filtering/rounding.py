@@ -1,22 +1,27 @@
-"""How far rounding in a filter's covariances may move what depends on its forecasts. Arrays are in host memory."""
+"""How far rounding in a filter's covariances may move what depends on its forecasts."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.spec.arrays import to_host
+
 Array = NDArray[Any]
+MARGIN = 1000
+"""An estimate from variances alone is believed where it is so many times smaller than an error that gives a warning."""
 
 
 def most_deviations(dtype: np.dtype[Any]) -> float:
-    """The largest estimated error, in deviations, that gives no warning: 6e-6, and 0.005 in float32.
+    """The largest estimated error of a log density a row or of a smoothed moment, in deviations, that gives no warning.
 
-    True errors may be four times as large, since errors of several rows add up.
+    3e-6, and 0.0025 in float32. True errors may be eight times as large, since those of several rows add up.
     """
-    return math.cbrt(np.finfo(dtype).eps)
+    return math.cbrt(np.finfo(dtype).eps) / 2
 
 
 def most_error_of_inverses(dtype: np.dtype[Any], computed: np.dtype[Any]) -> float:
@@ -27,12 +32,37 @@ def most_error_of_inverses(dtype: np.dtype[Any], computed: np.dtype[Any]) -> flo
     return math.pow(np.finfo(computed).eps, 3 / 8 if dtype == computed else 1 / 3)
 
 
-class ForecastErrors:
-    """Estimates of the relative errors of the variances of forecasts, in the order of the rows.
+class FilteredRows(NamedTuple):
+    """Steps of a row each. Transitions and covariances may be on a device; the others are in host memory."""
+
+    transitions: Sequence[Array]
+    """Those (p, p) to each row."""
+    covariances: Array
+    """Those (n, p, p) before each row."""
+    before: Array
+    """The variances (n, p) of the parameters before each row."""
+    after: Array
+    """And after it."""
+    X: Array
+    E: Array
+    """The errors (n, r); NaN where there is no target."""
+    variances: Array
+    """Those (n,) of the forecasts, noise included."""
+    noise: Array
+    """The part (n,) that is noise."""
+
+    @property
+    def observed(self) -> Array:
+        """Which rows have targets."""
+        return np.logical_not(np.isnan(self.E).any(axis=1))
+
+
+class QuickEstimate:
+    """Estimates, from variances alone, of the relative errors of the variances of forecasts, in the order of the rows.
 
     A row leaves less of a parameter's variance than there was, with the rounding errors of what there was. It reduces
-    the errors that earlier rows left as well: as much as the deviation of the parameter, on the safe side. Errors up to
-    50 eps are those of any sum.
+    the errors that earlier rows left as well: as much as the deviation of the parameter. Errors up to 50 eps are those
+    of any sum. Where parameters are correlated, true errors may be a thousand times as large.
     """
 
     def __init__(self, p: int) -> None:
@@ -42,10 +72,11 @@ class ForecastErrors:
         self._measure: Array = nothing
         """Those by which rounding is measured."""
 
-    def of_rows(self, parameters: Array, J: Array, forecasts: Array) -> Array:
-        """Of variances (n,) along J (n, p), where the parameters have these variances (n, p) before each row."""
+    def of_rows(self, rows: FilteredRows) -> Array:
+        """The errors (n,) of the variances of these forecasts."""
+        J = rows.X
         info = np.finfo(J.dtype)
-        now = np.log(np.maximum(np.abs(parameters), info.tiny))
+        now = np.log(np.maximum(np.abs(rows.before), info.tiny))
         variances = np.vstack([self._variances, now])
         reduced = np.cumsum(np.minimum(np.diff(variances, axis=0), 0) / 2, axis=0)  # by all rows so far
         left = np.vstack([self._measure, np.maximum(variances[:-1], now) - reduced])
@@ -53,8 +84,67 @@ class ForecastErrors:
         if len(J):
             self._measure, self._variances = measure[-1:], now[-1:]
         terms = np.vecdot(np.abs(J), np.exp(measure / 2)) ** 2
-        relative: Array = float(info.eps) * terms / forecasts
+        relative: Array = float(info.eps) * terms / rows.variances
         return np.where(relative > 50 * info.eps, relative, 0)
+
+
+class Estimate:
+    """The size of the errors that rounding leaves in a filter's covariance, itself as a covariance D (p, p), in turn.
+
+    Moves and rows change it as they change the errors that are there: D <- A D A' and D <- (I - K X') D (I - K X')'.
+    Each leaves eps times the variances that it subtracts from.
+    """
+
+    def __init__(self, p: int, dtype: np.dtype[Any]) -> None:
+        self._eps = float(np.finfo(dtype).eps)
+        self._D: Array = np.zeros((p, p))
+        self._last: Array = np.zeros(p)
+        """The variances after the last row."""
+
+    def move(self, A: Array, before: Array, after: Array) -> None:
+        """By a transition A (p, p), of variances (p,) before it, and after it with the process noise."""
+        if not np.array_equal(A, np.eye(len(A))):
+            self._D = A @ self._D @ A.T
+        self._leave(np.maximum((A * A) @ np.abs(before), np.abs(after)))
+
+    def along(self, J: Array) -> Array:
+        """Of the variances along rows J (q, p): the errors (q,)."""
+        found: Array = np.vecdot(J @ self._D, J)
+        return found
+
+    def correct(self, J: Array, K: Array, variances: Array, has_noise: bool = True) -> None:
+        """By rows J (q, p) with the gain K (p, q), of variances (p,) before it."""
+        U, M = self._D @ J.T, J @ self._D @ J.T
+        self._D = self._D - K @ U.T - U @ K.T + K @ M @ K.T
+        if has_noise:  # without it, what rounding leaves of the variance becomes zero
+            self._leave(np.abs(variances))
+
+    def largest(self, variances: Array) -> float:
+        """The largest relative error of these variances (p,) of the parameters."""
+        errors = np.abs(np.diagonal(self._D))
+        return float(np.divide(errors, variances, out=np.zeros_like(errors), where=variances > 0).max(initial=0))
+
+    def of_rows(self, rows: FilteredRows) -> Array:
+        """The relative errors (n,) of the variances of these forecasts."""
+        return self.of_rows_and_variances(rows)[0]
+
+    def of_rows_and_variances(self, rows: FilteredRows) -> tuple[Array, float]:
+        """The same, and the largest relative error of a parameter's variance after a row with noise."""
+        found, largest, observed = np.zeros(len(rows.X)), 0.0, rows.observed & (rows.variances > 0)
+        for t, (x, before, after) in enumerate(zip(rows.X, rows.before, rows.after, strict=True)):
+            self.move(to_host(rows.transitions[t]), self._last, before)
+            if observed[t]:
+                K = to_host(rows.covariances[t]) @ x / rows.variances[t]
+                found[t] = self.along(x[None])[0] / rows.variances[t]
+                self.correct(x[None], K[:, None], before, rows.noise[t] > 0)
+                if rows.noise[t] > 0:
+                    largest = float(np.maximum(largest, self.largest(after)))  # NaN stays
+            self._last = after
+        return found, largest
+
+    def _leave(self, variances: Array) -> None:
+        """Add what rounding leaves of differences of such variances (p,)."""
+        self._D = self._D + np.diag(self._eps * variances)
 
 
 def error_of_density(errors: Array, E: Array, variances: Array) -> float:

@@ -14,6 +14,7 @@ from orfit_bench.learners.filtering import likelihood, smoother
 from orfit_bench.learners.filtering.dynamics import NO_INPUTS, Dynamics, FilterParameters, GivenWithRows, as_matrix
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, apply_transition, variances_along
 from orfit_bench.learners.filtering.in_float64 import Pass, can_compute_in_float64, finite_in, in_float64
+from orfit_bench.learners.filtering.rounding import most_deviations
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
 from orfit_bench.spec.backend import Array
@@ -144,9 +145,10 @@ class FilterRule(Rule):
     def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:
         """The log density of rows; the state counts them, and keeps whether digits were lost."""
         extended, rows = self.new_linearized(*state.sizes[:2]), self._rows_to_filter(state, X, Y, inputs)
+        most = most_deviations(self.dtype)
         with np.errstate(all="ignore"):
-            found = likelihood.log_likelihood(extended, *rows, self._record(inputs))
-        self._end_pass(state, rows.s, found.learned, len(X), found.is_inaccurate(self.dtype))
+            found = likelihood.log_likelihood(extended, *rows, self._record(inputs), most)
+        self._end_pass(state, rows.s, found.learned, len(X), not found.is_within(most))
         return found.total
 
     def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Moments:

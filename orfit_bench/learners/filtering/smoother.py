@@ -9,20 +9,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import FilterParameters
-from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, forecast_errors, moments, variances_of
+from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, filtered_rows, moments, variances_of
 from orfit_bench.learners.filtering.in_float64 import Pass
 from orfit_bench.learners.filtering.rounding import (
-    ForecastErrors,
+    MARGIN,
+    Estimate,
+    QuickEstimate,
     error_of_means,
     most_deviations,
     most_error_of_inverses,
 )
-from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
 if TYPE_CHECKING:
     import xarray
+
+
+MAGNIFIED = 5
+"""So many times as large a smoothed moment's error may be, in deviations, as that of the filtered one."""
 
 
 class FilterPass(NamedTuple):
@@ -80,12 +85,22 @@ def smooth(kernel: Any, steps: FilterPass, rows: Pass, linear: bool, dtype: np.d
     F, Q, scales, predicted, corrected = steps
     if not F:
         return False
-    before = variances_of(corrected).copy()
-    of_means = error_of_means_before(steps, rows) if linear and not scales else 0.0
-    scale = scale_of_roots(before, scales) if scales else None
+    most, mean, variances = most_deviations(dtype), corrected.mean.copy(), variances_of(corrected).copy()
+    error = 0.0 if scales or not linear else MAGNIFIED * error_before(steps, rows, most)
+    scale = scale_of_roots(variances, scales) if scales else None
     of_inverses = kernel.rts_smooth(F, *predicted, *corrected, Q, scale) or 0.0
-    accurate = of_means <= most_deviations(dtype) and of_inverses <= most_error_of_inverses(dtype, before.dtype)
-    return not (accurate and is_plausible(before, variances_of(corrected)))
+    if scales:  # the filter's own moments are right
+        error = of_inverses * largest_change(mean, corrected)
+    accurate = error <= most and of_inverses <= most_error_of_inverses(dtype, mean.dtype)
+    return not (accurate and is_plausible(variances, variances_of(corrected)))
+
+
+def largest_change(mean: Array, after: Moments) -> float:
+    """By how many deviations smoothing has moved a mean: so much an error of the inverse covariances counts."""
+    xp, variances = mean.__array_namespace__(), variances_of(after)
+    moved = xp.abs(after.mean - mean).max(axis=2)
+    deviations = xp.sqrt(xp.where(variances > 0, variances, 1))
+    return float(xp.where(variances > 0, moved / deviations, 0).max())
 
 
 def scale_of_roots(corrected: Array, scales: list[Array]) -> Array:
@@ -94,15 +109,20 @@ def scale_of_roots(corrected: Array, scales: list[Array]) -> Array:
     return xp.maximum(corrected, float(xp.finfo(corrected.dtype).eps) * xp.stack(scales))
 
 
-def error_of_means_before(steps: FilterPass, rows: Pass) -> float:
-    """The largest error of a mean that the filter left to the smoother, in its deviations.
+def error_before(steps: FilterPass, given: Pass, most: float) -> float:
+    """The largest error, in deviations, of a moment that the filter left to the smoother.
 
-    The filter itself judges the errors of rows without noise.
+    Where variances alone show that it is far below `most`, 0.
     """
-    E, variances, noise = forecast_errors(steps.predicted, rows.X, rows.Y, rows.p)
-    parameters, seen = to_host(variances_of(steps.predicted)), ~np.isnan(E).any(axis=1) & (noise > 0)
-    errors = ForecastErrors(parameters.shape[1]).of_rows(parameters, to_host(rows.X), variances)
-    return error_of_means(errors[seen], E[seen], variances[seen])
+    rows = filtered_rows(steps.transitions, steps.predicted, steps.corrected, given.X, given.Y, given.p)
+    p, noisy = rows.X.shape[1], rows.observed & (rows.noise > 0)
+    E, variances = rows.E[noisy], rows.variances[noisy]
+    left = float(np.finfo(given.X.dtype).eps) * (variances / rows.noise[noisy]).max(initial=0) / 2
+    quick = max(error_of_means(QuickEstimate(p).of_rows(rows)[noisy], E, variances), left)
+    if quick <= most / MARGIN:
+        return 0.0
+    relative, largest = Estimate(p, given.X.dtype).of_rows_and_variances(rows)
+    return float(np.maximum(error_of_means(relative[noisy], E, variances), largest / 2))
 
 
 def is_plausible(before: Array, after: Array) -> bool:

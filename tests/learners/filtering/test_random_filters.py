@@ -20,8 +20,6 @@ TRIALS, ROWS = 600, 20
 Array = Any
 ALLOWED = 4
 """So many eps^(1/3) deviations are no error that a warning is due for."""
-MOST_SILENT = 3
-"""So many trials may have a larger error without a warning, up to four times as large: an estimate is none of all."""
 
 
 class Series(NamedTuple):
@@ -119,7 +117,8 @@ def errors(form: str, dtype: str, backend: str, s: Series, want: Exact) -> Itera
             means = found["mean"].values[:, :, 0].astype(float)
             variances = np.diagonal(found["covariance"].values.astype(float), axis1=1, axis2=2)
             distance = np.maximum(abs(means - want.means), abs(np.sqrt(abs(variances)) - want.deviations))
-            error = float((distance / want.deviations).max())
+            smallest = np.sqrt(np.finfo(dtype).tiny)  # smaller variances have no digits
+            error = float((distance / np.maximum(want.deviations, smallest)).max())
         yield error, bool(caught)
 
 
@@ -131,6 +130,5 @@ def test_large_errors_are_warned_of(form: str, dtype: str, backend: str, series:
     found = [pair for one in series for pair in errors(form, dtype, backend, *one)]
     allowed = ALLOWED * np.finfo(dtype).eps ** (1 / 3)
     silent = [error for error, warned in found if not warned and not error <= allowed]
-    assert len(silent) <= MOST_SILENT
-    assert max(silent, default=0) < 4 * allowed
-    assert sum(not warned for _, warned in found) > 0.85 * len(found)
+    assert not silent
+    assert sum(not warned for _, warned in found) > 0.8 * len(found)
