@@ -83,6 +83,7 @@ def rows_until_refusal(context: CheckContext, learner: Any, chunk: Chunk) -> int
         with np.errstate(all="ignore"):
             context.learn(learner, chunk)
     except DivergedError as error:
+        ensure(0 <= error.row < len(chunk.X), f"DivergedError.row is {error.row} of {len(chunk.X)} rows")
         return error.row
     return len(chunk.X)
 

@@ -21,6 +21,7 @@ class Attributes:
         self.rule = rule
         self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
         self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights
+        self._permit = [None] if state is None else state.permit
         self._state = state
         self._single_row = self._find_single_row()
 
@@ -33,6 +34,7 @@ class Attributes:
     def live_state(self, state: LearnerState | None) -> None:
         if state is not None:
             state.bound = None  # it may be bound to the settings of another learner
+            state.permit = self._permit
         self._state = state
         self._single_row = self._find_single_row()
 

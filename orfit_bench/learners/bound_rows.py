@@ -106,13 +106,13 @@ def _bind_row(
         try:
             if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
                 return False
+            state.n_steps += 1
+            state.n_samples += 1
         except BaseException as error:
             state.interrupted = type(error).__name__
             raise
         finally:
             give_permit(None)
-        state.n_steps += 1
-        state.n_samples += 1
         if record:
             record(state)
         return True
@@ -154,21 +154,21 @@ def _bind_rows(
             return None
         try:
             learned = learn(X, y, out)
+            if learned < 0:
+                return None
+            state.n_steps += learned
+            state.n_samples += n if learned == n else 0
         except BaseException as error:
             state.interrupted = type(error).__name__
             raise
         finally:
             give_permit(None)
-        if learned < 0:
-            return None
-        state.n_steps += learned
         if learned < n:
             if record and learned:
                 record(state)
             diverged = rule.discard_refused_step(state, learned)
             rule.warn_of_lost_precision(state)
             raise diverged
-        state.n_samples += n
         if record:
             record(state)
         return out

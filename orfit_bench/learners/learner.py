@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import sparse, weighting
 from orfit_bench.learners.attributes import Attributes
+from orfit_bench.learners.exclusive import BUSY, exclusive
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
 from orfit_bench.learners.targets import Rows, with_classes
@@ -216,7 +217,8 @@ class Learner(Attributes):
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
-        self.live_state = merged(self.rule, self._usable(), other.rule, other.live_state)
+        with exclusive(self._permit):
+            self.live_state = merged(self.rule, self._usable(), other.rule, other.live_state)
         if self._state:
             self.rule.warn_of_lost_precision(self._state)
         return self
@@ -285,12 +287,19 @@ class Learner(Attributes):
         call would double the cost of a row, and is needed only for a broken kernel or Ctrl-C. If functions of users may
         fail, the state is copied.
         """
+        with exclusive(self._permit):
+            if not rows.fit(self._state):  # they were read before another thread learned
+                raise RuntimeError(BUSY)
+            return self._change(rows, act, *arguments)
+
+    def _change(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
         old = state = self._state
         if state is None:
             state = self.rule.init(rows.sizes, rows.classes)
             state.feature_names, state.target_names = rows.feature_names, rows.target_names
         elif rows.classes != state.classes:
             state = with_classes(self.rule, state, rows.classes)
+        state.permit = self._permit
         backup = self.rule.copy(old) if old and self.rule.runs_user_code(rows.inputs) else None
         steps, seen = (old.n_steps, old.n_samples) if old else (0, 0)
         try:
@@ -310,6 +319,8 @@ class Learner(Attributes):
             raise
         if rows.feature_names or rows.target_names:
             state.feature_names, state.target_names = rows.feature_names, rows.target_names
+        if old and old is not state:
+            old.permit = []  # a thread that has read it must not learn in it
         self._state = state
         self._single_row = self._find_single_row()
         if self._single_row and state.n_steps:

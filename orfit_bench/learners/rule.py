@@ -16,28 +16,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
 
 
-class exclusive:  # used as a context manager, which costs half of one made by contextlib
-    """Hold the permit of a state while its rows are learned. Raises RuntimeError if another thread learns in it."""
-
-    __slots__ = ("_permit",)
-
-    def __init__(self, state: LearnerState) -> None:
-        self._permit = state.permit
-
-    def __enter__(self) -> None:
-        try:
-            self._permit.pop()
-        except IndexError:
-            raise RuntimeError(
-                "this learner is learning in another thread: use one learner in each thread, and merge them, or guard "
-                "its calls by a lock"
-            ) from None
-
-    def __exit__(self, *_: object) -> None:
-        self._permit.append(None)
-
-
-class marked_if_interrupted:  # used as a context manager, as `exclusive` is
+class marked_if_interrupted:  # used as a context manager, which costs half of one made by contextlib
     """Mark a state whose kernel ends by an error, or by Ctrl-C: it may be half-way, and is refused from then on.
 
     DivergedError says that the state is that before the refused step.
@@ -70,10 +49,6 @@ class Rule(Configuration):
 
         With `predict`, return what was predicted for each row before its step.
         """
-        with exclusive(state):
-            return self._learn(state, X, Y, predict, inputs)
-
-    def _learn(self, state: LearnerState, X: Array, Y: Array, predict: bool, inputs: StepInputs | None) -> Array | None:
         if X.shape[0]:
             self._validate(state, X, Y, "X")
         if self.batch_size > 1:
@@ -107,9 +82,8 @@ class Rule(Configuration):
         if not A.shape[0]:
             raise ValueError("A: got no rows, want at least one")
         self._validate(state, A, Y, "A", is_step=True)
-        with exclusive(state):
-            self.advance(state, A, Y, A.shape[0], None, inputs, block=True)
-            state.n_samples += A.shape[0]
+        self.advance(state, A, Y, A.shape[0], None, inputs, block=True)
+        state.n_samples += A.shape[0]
 
     def _validate(self, state: LearnerState, X: Array, Y: Array, name: str, is_step: bool = False) -> None:
         """Let the method refuse rows. If some are not finite, that error comes first."""
@@ -122,10 +96,9 @@ class Rule(Configuration):
 
     def flush(self, state: LearnerState) -> None:
         """Learn the pending rows as one shorter step."""
-        with exclusive(state):
-            X, Y = state.pending.concatenate()
-            self.advance(state, X, Y, X.shape[0], None, block=True)
-            state.pending = state.pending.without_rows()
+        X, Y = state.pending.concatenate()
+        self.advance(state, X, Y, X.shape[0], None, block=True)
+        state.pending = state.pending.without_rows()
 
     def advance(
         self,

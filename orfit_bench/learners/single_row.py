@@ -147,6 +147,11 @@ class SingleRow:
                 except BaseException as error:
                     state.interrupted = type(error).__name__
                     raise
+            if learned > 0:
+                state.n_steps = t
+                state.n_samples += 1
+                if self._is_dynamic and t > 1:
+                    state.arrays.moved[...] = 1
         finally:
             state.permit.append(None)
         if learned < 0:  # the kernel found that x is not finite
@@ -155,10 +160,6 @@ class SingleRow:
             diverged = rule.discard_refused_step(state, 0)
             rule.warn_of_lost_precision(state)
             raise diverged
-        state.n_steps = t
-        state.n_samples += 1
-        if self._is_dynamic and t > 1:
-            state.arrays.moved[...] = 1
         if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
             rule.warn_of_lost_precision(state)
         if self._can_bind:

@@ -15,7 +15,7 @@ import numpy as np
 
 from orfit_bench.learners.conversion import kinds_for, refuse_rounded
 from orfit_bench.learners.linearization import rows_learned
-from orfit_bench.learners.rule import Rule, exclusive, marked_if_interrupted
+from orfit_bench.learners.rule import Rule, marked_if_interrupted
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import Field
 from orfit_bench.state.layout import StateLayout
@@ -115,7 +115,7 @@ def learn(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, predict: boo
         rule.method.kernel.validate_rows(rule.settings, state.n_steps, no_rows, Y, False, True)
     out = np.empty(Y.shape, rule.dtype) if predict else None
     blocks = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
-    with exclusive(state), marked_if_interrupted(state):  # the blocks before the error are learned, but not counted
+    with marked_if_interrupted(state):  # the blocks before the error are learned, but not counted
         for start in range(0, len(Y), blocks.rows):
             block = slice(start, min(start + blocks.rows, len(Y)))
             part = None if out is None else out[block]

@@ -39,6 +39,15 @@ class Rows(NamedTuple):
     target_names: tuple[str, ...] = ()
     """The names of the columns of y, where they are known."""
 
+    def fit(self, state: LearnerState | None) -> bool:
+        """Whether they have the sizes and the known classes of a state."""
+        if state is None or self.sizes is state.sizes:
+            return True
+        if self.classes:
+            known = self.classes[: len(state.classes)] == state.classes
+            return known and self.sizes.n_features == state.sizes.n_features
+        return self.sizes == state.sizes
+
 
 def with_numbers(
     rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X", finite: bool = True

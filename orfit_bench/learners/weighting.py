@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
-from orfit_bench.learners.rule import Rule, exclusive
+from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.unlearning import unlearn
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
@@ -81,13 +81,12 @@ def learn(
     """
     if not (weights < 0).any():
         return _learn_runs(rule, state, X, Y, weights, predict)
-    with exclusive(state):
-        twin, found, refused = rule.copy(state), None, None
-        try:
-            found = _learn_runs(rule, twin, X, Y, weights, predict)
-        except DivergedError as error:  # the rows before it are learned
-            refused = error
-        state.take(twin)
+    twin, found, refused = rule.copy(state), None, None
+    try:
+        found = _learn_runs(rule, twin, X, Y, weights, predict)
+    except DivergedError as error:  # the rows before it are learned
+        refused = error
+    state.take(twin)
     if refused:
         raise refused
     return found

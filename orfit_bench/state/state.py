@@ -81,7 +81,8 @@ class LearnerState:
     permit: list[None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
     """Empty while a thread learns rows, so that a second one is refused; each takes the entry out and puts it back.
 
-    Both are atomic, and take a fifth of the time of a lock. A copy has a permit of its own.
+    Both are atomic, and take a fifth of the time of a lock. The states of a learner have one permit, one after another;
+    a copy has its own.
     """
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""

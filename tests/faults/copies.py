@@ -146,6 +146,7 @@ fault(
     "average_is_the_first",
     "the average of several learners is the first of them",
     "averages_as_declared",
+    "averages_count_copies",
     "averaging_does_not_depend_on_the_order",
     method=change(DOUBLE, combine={"averages": ("w",), "derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=KernelModule(learn=carries_the_double),

@@ -104,6 +104,7 @@ fault(
     "average_omits_a_field",
     "averaging does not update a field that is derived from the averaged one",
     "averages_as_declared",
+    "averages_count_copies",
     "averaging_does_not_depend_on_the_order",
     method=change(DOUBLE, combine={"averages": ("w",)}),
     kernel=KernelModule(learn=carries_the_double),

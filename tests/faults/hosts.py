@@ -72,6 +72,8 @@ fault(
     "vector_as_one_row",
     "a vector is accepted as one row",
     "invalid_shapes_are_refused",
+    "calls_give_the_same_errors",
+    "questions_give_the_same_errors",
     "any_order_of_operations",
     method=OJA,
     kernel=reference_kernel("oja"),

@@ -61,3 +61,63 @@ def test_learners_of_their_own_are_safe_in_threads(method, settings):
     learn(alone)
     for learner in learners:
         assert learner.state().identical(alone.state())
+
+
+def refused_meanwhile(learner, learn, other):
+    """The errors of `other` in another thread while the kernel learns, and what `learn` returns."""
+    errors, advance = [], rule.Rule.advance
+
+    def meet(self, *given, **more):
+        patch.setattr(rule.Rule, "advance", advance)
+
+        def run():
+            try:
+                other(learner)
+            except RuntimeError as error:
+                errors.append(str(error))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        return advance(self, *given, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rule.Rule, "advance", meet)
+        learn(learner)
+    return errors
+
+
+@pytest.mark.parametrize("seen", [0, 4])
+def test_first_rows_and_new_classes_are_not_lost_to_another_thread(seen):
+    """The state is replaced after such a call: rows that another thread learned in the old one would be lost."""
+    labels = np.where(y > 0, "a", "b")
+    learner = ob.create("class_rls", backend="numpy")
+    if seen:
+        learner.partial_fit(X[:seen], labels[:seen])
+    alone, more = learner.copy(), np.where(y > 1, "c", labels)
+    for call in (lambda a: a.partial_fit(X[10:20], more[10:20]), lambda a: a.learn_one(X[9], "c")):
+        errors = refused_meanwhile(learner, lambda a: a.partial_fit(X[20:60], more[20:60]), call)
+        assert len(errors) == 1
+        assert "another thread" in errors[0]
+        alone.partial_fit(X[20:60], more[20:60])
+        assert learner.state().identical(alone.state())
+
+
+def test_a_refused_call_sets_nothing_back():
+    """A call that is refused restored the state from before the call that was under way, and its counts."""
+    for method in ("gp", "kalman"):
+        learner = ob.create(method, backend="numpy", model=ob.MLP((3,))).partial_fit(X[:5], y[:5])
+        alone = learner.copy().partial_fit(X[5:40], y[5:40])
+        calls = [lambda a: a.partial_fit(X[:3], y[:3]), lambda a: a.prequential(X[:3], y[:3])]
+        for call in calls:
+            found = learner.copy()
+            assert len(refused_meanwhile(found, lambda a: a.partial_fit(X[5:40], y[5:40]), call)) == 1
+            assert found.state().identical(alone.state())
+
+
+def test_a_merge_waits_for_no_thread():
+    one, other = (ob.create("rls", backend="numpy").partial_fit(X[i : i + 9], y[i : i + 9]) for i in (0, 9))
+    alone = one.copy().partial_fit(X[20:40], y[20:40])
+    assert len(refused_meanwhile(one, lambda a: a.partial_fit(X[20:40], y[20:40]), lambda a: a.merge(other))) == 1
+    assert one.state().identical(alone.state())
+    assert one.merge(other).n_samples_seen_ == 38

@@ -3,6 +3,7 @@
 from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its checks
     accuracy,
     agreement,
+    averages,
     boundaries,
     chunks,
     combining,
@@ -40,6 +41,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its
     scales,
     settings,
     shapes,
+    shared_learners,
     side_effects,
     single_rows,
     smoothing,

@@ -38,8 +38,8 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
     predictions = context.predict(both, chunk.X), context.predict(restored, chunk.X)
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     found = [
-        _compare(context, merge_or_skip(context, one.copy(), context.initialize(chunk)), one, "with no rows"),
-        _compare(context, merge_or_skip(context, context.initialize(chunk), one), one, "no rows with others"),
+        compare_learners(context, merge_or_skip(context, one.copy(), context.initialize(chunk)), one, "with no rows"),
+        compare_learners(context, merge_or_skip(context, context.initialize(chunk), one), one, "no rows with others"),
         context.compare(chunk, predictions, of="predictions after a merge"),
     ]
     if kind == "exact":
@@ -48,7 +48,7 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
         found.append(context.compare(swapped, pair, of="the second part first:"))
     if kind == "averaged" and not context.method.state.growth and not context.variant.settings:
         pair = merge_or_skip(context, one.copy(), other), merge_or_skip(context, other.copy(), one)
-        found.append(_compare(context, *pair, of="in either order"))
+        found.append(compare_learners(context, *pair, of="in either order"))
     if kind == "averaged" and context.method.traits.supervised:
         name = context.method.state.weights
         weights = merge_or_skip(context, one.copy(), one.copy()).array(name), one.array(name)
@@ -85,12 +85,15 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
     _ensure_others_refused(context, parts[0])
     return worst(
         [
-            *(_compare(context, *pair, "averaged in either order") for pair in zip(parts, swapped, strict=True)),
-            _compare(context, parts[0], parts[1], "averaged", arrays_only=True),
-            _compare(context, equal[2], before, "averaged with its copies"),
-            _compare(context, alone, before, "averaged alone"),
-            _compare(context, by_rows[1], before, "averaged with a learner of no rows", by_rows=True),
-            _compare(context, by_rows[0], backwards[1], "averaged by rows in either order"),
+            *(
+                compare_learners(context, *pair, "averaged in either order")
+                for pair in zip(parts, swapped, strict=True)
+            ),
+            compare_learners(context, parts[0], parts[1], "averaged", arrays_only=True),
+            compare_learners(context, equal[2], before, "averaged with its copies"),
+            compare_learners(context, alone, before, "averaged alone"),
+            compare_learners(context, by_rows[1], before, "averaged with a learner of no rows", by_rows=True),
+            compare_learners(context, by_rows[0], backwards[1], "averaged by rows in either order"),
         ]
     )
 
@@ -119,7 +122,7 @@ def _ensure_outputs_refused(context: CheckContext) -> None:
         ensure_raises(act, ValueError, "an average of learners of two outputs and of three", "differ in outputs")
 
 
-def _compare(
+def compare_learners(
     context: CheckContext, got: Any, want: Any, of: str, arrays_only: bool = False, by_rows: bool = False
 ) -> Deviation:
     """Compare the fields that are compared by their entries; the step may be counted differently.

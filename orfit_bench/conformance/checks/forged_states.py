@@ -13,6 +13,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import check, ensure, ensure_raises
 from orfit_bench.conformance.checks.saved_files import (
+    changed_arrays,
     in_format,
     read_members,
     save,
@@ -61,6 +62,9 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
         rule = json.dumps({**json.loads(good.of_rule), key: value}).encode()
         data = binary.pack(rule, good.of_state, good.arrays)
         ensure_raises(partial(from_bytes, data, **context.model), ValueError, f"{key} {value!r}", "from_bytes")
+    _, version, checksum = binary.PREFIX.unpack_from(data)
+    other = binary.PREFIX.pack(b"X" * len(binary.MAGIC), version, checksum) + data[binary.PREFIX.size :]
+    ensure_raises(partial(from_bytes, other, **context.model), ValueError, "bytes that begin otherwise", "from_bytes")
     for k in range(binary.START):
         ensure_raises(partial(from_bytes, data[:k], **context.model), ValueError, f"{k} bytes of the header")
 
@@ -102,6 +106,8 @@ def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[
         yield f"{value} in {name}", _with_array(name, partial(_with_last, value))
     yield "names of too many features", _with_entry("feature_names", [f"x{i}" for i in range(99)])
     yield "a name that two features have", _with_entry("feature_names", ["x"] * learner.n_features_in_)
+    names = [f"x{i}" for i in range(learner.n_features_in_)]
+    yield "a name of a feature twice", _with_entry("feature_names", [*names, names[-1]])
     if context.method.traits.labels:
         for what, labels in _impossible_labels(header["classes"]).items():
             yield f"classes that are {what}", _with_entry("classes", labels)
@@ -159,6 +165,9 @@ def forged_files_are_refused(context: CheckContext) -> None:
         for wrong in (0, 2**33):
             np.savez(path, allow_pickle=False, **(earlier | {"checksum": np.array(wrong)}))
             ensure_raises(partial(load, path, **context.model), ValueError, "a wrong checksum in format 3", str(path))
+        for name, changed in changed_arrays(earlier):
+            np.savez(path, allow_pickle=False, **(earlier | {name: changed}))
+            ensure_raises(partial(load, path, **context.model), ValueError, f"{name} changed in format 3", str(path))
         np.savez(path, allow_pickle=False, **in_format(good, 2))
         load(path, **context.model)
         np.savez(path, allow_pickle=False, **good)
@@ -180,7 +189,5 @@ def _changed_members(good: Arrays) -> Iterator[tuple[str, Arrays]]:
     for name in sorted(good.keys() - {"header", "checksum"}):
         yield f"no {name}", {other: a for other, a in good.items() if other != name}
         yield f"{name} of another shape", good | {name: good[name][None]}
-        if good[name].size:
-            changed = np.array(good[name])
-            changed.reshape(-1)[-1] += 1
-            yield f"{name} with another last number", good | {name: changed}
+    for name, changed in changed_arrays(good):
+        yield f"{name} with another last number", good | {name: changed}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import hint_for_checked_rows
-from orfit_bench.conformance.check import check, ensure_raises
+from orfit_bench.conformance.check import check, ensure, ensure_raises
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import FEATURES, Chunk
 from orfit_bench.spec import LINEAR
@@ -51,9 +51,22 @@ def invalid_shapes_are_refused(context: CheckContext) -> None:
                 yield "labels of two columns", X, np.array([y, y], object).T
 
     _ensure_refused(context, invalid, ValueError)
+    _ensure_hint_for_one_row(context, context.rows())
     if context.supports("blocks"):
         learner, nothing = context.initialize(context.rows()), context.rows().cut(0, 0)
         ensure_raises(partial(context.step, learner, nothing), ValueError, "a step without rows", "no rows")
+
+
+def _ensure_hint_for_one_row(context: CheckContext, rows: Chunk) -> None:
+    """The error for one row as X must say how to pass it; for rows of three dimensions that would be wrong."""
+    for X, hints in ((rows.X[0], 1), (rows.X[:, None], 0)):
+        try:
+            context.create().partial_fit(X, *([] if rows.y is None else [rows.y[: len(X)]]))
+        except ValueError as error:
+            found = str(error).count("for one row pass X[None, :]")
+            ensure(
+                found == hints, f"X of shape {X.shape}: the error has {found} hints for one row, want {hints}: {error}"
+            )
 
 
 @check()
@@ -74,8 +87,16 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
         ensure_raises(partial(learner.partial_fit, X, *([] if y is None else [y])), ValueError, what)
         context.ensure_identical(learner, before, f"after {what} was refused")
     if hasattr(learner, "predict_one"):
-        for X in (good.X[:1], np.append(good.X[0], good.X[0])):
-            ensure_raises(partial(learner.predict_one, X), ValueError, f"predict_one of shape {X.shape}", "want")
+        shapes = (good.X[:1], "several rows"), (np.append(good.X[0], good.X[0]), "want"), (good.X[0, 0], "ob.DelayLine")
+        for X, words in shapes:
+            ensure_raises(partial(learner.predict_one, X), ValueError, f"predict_one of shape {X.shape}", words)
+    if not context.method.traits.supervised:
+        k = len(learner.components_)
+        for wrong in (k + 1, k + 2):
+            act = partial(learner.inverse_transform, np.ones((3, wrong), learner.dtype))
+            ensure_raises(act, ValueError, f"inverse_transform of {wrong} columns", f"got {wrong} columns, want {k}")
+        act = partial(context.initialize(chunk).inverse_transform, np.ones(k, learner.dtype))
+        ensure_raises(act, ValueError, "inverse_transform of one dimension before the first row", "want 2 dimensions")
     for d, c, start in ((FEATURES, 1, (2,)), (FEATURES, 2, (FEATURES,)), (FEATURES, 2, (FEATURES, 3))):
         _ensure_start_refused(context, d, c, start)
 

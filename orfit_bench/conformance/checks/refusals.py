@@ -91,6 +91,10 @@ def single_rows_are_refused_like_rows(context: CheckContext) -> None:
             for name, act in (("predict_one", learner.predict_one), ("predict", lambda x: learner.predict(x[None]))):
                 _ensure_refused(partial(act, x), f"{name} of {what}")
         context.ensure_identical(learner, before, f"after {what} was refused")
+    for x, words in ((chunk.X[0, 0], "ob.DelayLine makes rows of samples"), (chunk.X[:2], "for several rows use")):
+        act = partial(learn_one, learner, x, chunk, 0)
+        ensure_raises(act, ValueError, f"learn_one of shape {x.shape}", words)
+        context.ensure_identical(learner, before, f"after a row of shape {x.shape} was refused")
     if context.method.traits.numbers:
         too_many = np.ones(1 + (context.variant.outputs or 1))
         _ensure_refused(lambda: learner.learn_one(chunk.X[0], too_many), "learn_one with a target too many")

@@ -81,7 +81,13 @@ def _impossible_entries(context: CheckContext, learner: Any) -> dict[str, dict[s
         found["y of one dimension with several outputs"] = {"y_is_vector": True}
     found |= {f"version {version!r}": {"spec_version": version} for version in IMPOSSIBLE_VERSIONS}
     names = [f"x{i}" for i in range(learner.n_features_in_)]
-    for what, given in (("too few", names[1:]), ("too many", [*names, "y"]), ("equal", [*names[1:], names[1]])):
+    wrong = {
+        "too few": names[1:],
+        "too many": [*names, "y"],
+        "equal": [*names[1:], names[1]],
+        "repeated": [*names, names[0]],
+    }
+    for what, given in wrong.items():
         found[f"names of features that are {what}"] = {"feature_names": given}
     if context.method.traits.labels:
         labels = head["classes"]
@@ -107,6 +113,11 @@ def states_of_any_layout_are_restored(context: CheckContext) -> None:
                 state[name] = (array.dims, to_buffer(array.values, number))
         context.ensure_identical(restore(state, **context.model), learner, f"restored from layout {number}")
     _ensure_read_in_fortran_order(context, learner)
+    state = learner.state()
+    head = json.loads(state.attrs["orfit_bench"])
+    del head["spec_version"]
+    state.attrs["orfit_bench"] = json.dumps(head)
+    context.ensure_identical(restore(state, **context.model), learner, "restored without a version")
     state = learner.state().rename({now: before for before, now in RENAMED.items() if now in learner.state()})
     earlier = restore(_with_entries(state, format=1), **context.model)
     context.ensure_identical(earlier, learner, "restored from a state of format 1")

@@ -26,7 +26,9 @@ WRONG = "TypeError", "ValueError"
 """The errors for rows and targets that no learner takes, before a step is tried."""
 WRONG_NUMBERS = "targets that are too few", "targets that are too many"
 """Inputs of which the error must say how many rows there are."""
-MISSHAPEN = "rows of three dimensions", "targets of three dimensions", "labels of two columns"
+ONE_ROW = "a row of one dimension"
+"""An input whose error must say how to pass a single row."""
+MISSHAPEN = ONE_ROW, "rows of three dimensions", "targets of three dimensions", "labels of two columns"
 """Inputs whose shape the error must name."""
 
 
@@ -47,8 +49,12 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
                 counts = f"y: got {len(y)} rows, want {2 * B}"
                 ensure(counts in want, f"{what}: the error {want!r} does not say {counts!r}")
             if what in MISSHAPEN:
-                shape = str(np.shape(X if what.startswith("rows") else y))
+                shape = str(np.shape(X if what.startswith(("rows", ONE_ROW)) else y))
                 ensure(shape in want, f"{what}: the error {want!r} does not name the shape {shape}")
+                has_hint = "for one row pass" in want
+                ensure(
+                    has_hint == (what == ONE_ROW), f"{what}: the error {want!r} should say how to pass one row or not"
+                )
             for name, got in errors.items():
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
@@ -115,9 +121,15 @@ def _ensure_coordinates_refused(context: CheckContext, learner: Any) -> None:
     """Coordinates along more or fewer components than there are must be refused by their number."""
     if context.method.traits.supervised:
         return
-    for k in (len(learner.components_) - 1, len(learner.components_) + 1):
+    n = len(learner.components_)
+    for k in (n - 1, n + 1):
         Z = np.ones((2, k), learner.dtype)
-        ensure_raises(partial(learner.inverse_transform, Z), ValueError, f"inverse_transform of {k} columns", "Z: got")
+        want = f"Z: got {k} columns, want {n}" if k else "Z: got"
+        ensure_raises(partial(learner.inverse_transform, Z), ValueError, f"inverse_transform of {k} columns", want)
+    for act in (learner.inverse_transform, context.initialize(context.rows()).inverse_transform):
+        ensure_raises(
+            partial(act, np.ones(2, learner.dtype)), ValueError, "inverse_transform of one dimension", "Z: got"
+        )
 
 
 @check(needs_single_rows, all_variants=False)
@@ -236,3 +248,4 @@ def _invalid_rows(X: Array) -> Iterator[tuple[str, Any]]:
     yield "a column too few", X[:, :-1]
     yield "rows without columns", X[:, :0]
     yield "rows of three dimensions", X[:, None]
+    yield ONE_ROW, X[0]

@@ -76,11 +76,17 @@ def earlier_formats_are_read(context: CheckContext) -> None:
         members = read_members(path.read_bytes())
         for number in (1, 2, 3):
             earlier = in_format(members, number)
+            if number == 1:
+                np.savez(path, allow_pickle=False, **without_version(earlier))
+                context.ensure_identical(load(path, **context.model), learner, "read without a version")
             np.savez(path, allow_pickle=False, **earlier)
             context.ensure_identical(load(path, **context.model), learner, f"read from format {number}")
         for wrong in (0, int(earlier["checksum"]) - 1, int(earlier["checksum"]) + 1, 2**32):
             np.savez(path, allow_pickle=False, **(earlier | {"checksum": np.array(wrong)}))
             ensure_raises(partial(load, path, **context.model), ValueError, "a wrong checksum in format 3", "checksum")
+        for name, changed in changed_arrays(earlier):
+            np.savez(path, allow_pickle=False, **(earlier | {name: changed}))
+            ensure_raises(partial(load, path, **context.model), ValueError, f"{name} changed in format 3", "checksum")
 
 
 def in_format(members: dict[str, Any], number: int) -> dict[str, Any]:
@@ -94,6 +100,22 @@ def in_format(members: dict[str, Any], number: int) -> dict[str, Any]:
         arrays = {earlier_names.get(name, name): a for name, a in arrays.items()}
     sums = {"checksum": np.array(files.checksum(header, arrays))} if number == 3 else {}
     return {"header": header, **arrays, **sums}
+
+
+def without_version(members: dict[str, Any]) -> dict[str, Any]:
+    """The same file before versions of the specification were written."""
+    head = json.loads(bytes(members["header"]))
+    del head["spec_version"]
+    return members | {"header": np.frombuffer(json.dumps(head).encode(), np.uint8)}
+
+
+def changed_arrays(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each array of a file that has entries, with another last one."""
+    for name in sorted(members.keys() - {"header", "checksum"}):
+        if members[name].size:
+            changed = np.array(members[name])
+            changed.reshape(-1)[-1] += 1
+            yield name, changed
 
 
 def read_members(data: bytes) -> dict[str, Any]:

@@ -73,8 +73,12 @@ def _unlearned(context: CheckContext, power: int, learn: Any) -> tuple[Any, Chun
     learner = context.train(rest)
     left = _squares(learner)
     learn(learner, large, 1.0)
-    share = float((left / _squares(learner)).min())
+    learned = _squares(learner)
+    share = float((left / learned).min())
     learn(learner, large, -1.0)
+    error = np.abs(_squares(learner) - left).max() / learned.max()
+    allowed = 1000 * np.finfo(context.dtype).eps
+    ensure(error < allowed, f"sums of squares of unlearned rows: {error:.1e} of them are left, allowed {allowed:.1e}")
     half = float(np.finfo(context.dtype).eps) ** 0.5
     skip_if(half / MARGIN < share < half * MARGIN, "unlearning leaves about half of the digits")
     return learner, rest, int(share < half)

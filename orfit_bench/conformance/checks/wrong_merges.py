@@ -18,24 +18,28 @@ from orfit_bench.spec import Settings
 from orfit_bench.spec.merge import Side
 
 Fields = dict[str, Any]
+Results = dict[str, tuple[Callable[[Fields], Any], str]]
+"""What a rule returns, from the fields of the first learner, and what the error says of it."""
 
 
-def _of_names(name: str) -> dict[str, Callable[[Fields], Any]]:
-    """What a rule may return that is no dict of fields, from the fields of the first learner."""
+def _of_names(name: str) -> Results:
+    """What a rule may return that is no dict of fields."""
     return {
-        "nothing": lambda fields: None,
-        "a list": lambda fields: [fields[name]],
-        "an unknown field": lambda fields: {"no_such_field": fields[name]},
+        "nothing": (lambda fields: None, "returned None, want a dict"),
+        "a list": (lambda fields: [fields[name]], "returned list, want a dict"),
+        "an unknown field": (lambda fields: {"no_such_field": fields[name]}, "'no_such_field', which is no field of"),
     }
 
 
-def _of_values(name: str) -> dict[str, Callable[[Fields], Any]]:
-    """What a rule may return that does not fit a field."""
+def _of_values(name: str) -> Results:
+    """What a rule may return that does not fit a field, or the fields."""
     return {
-        "numbers that are not finite": lambda fields: {name: np.full_like(fields[name], np.nan)},
-        "an entry too many": lambda fields: {name: np.append(fields[name], fields[name][:1], axis=0)},
-        "an entry too few": lambda fields: {name: fields[name][:-1]},
-        "a dimension too few": lambda fields: {name: fields[name][0]},
+        "numbers that are not finite": (lambda fields: {name: np.full_like(fields[name], np.nan)}, ""),
+        "an entry too many": (lambda fields: {name: np.append(fields[name], fields[name][:1], axis=0)}, name),
+        "an entry too few": (lambda fields: {name: fields[name][:-1]}, name),
+        "a dimension too few": (lambda fields: {name: fields[name][0]}, name),
+        "pairs": (lambda fields: tuple(fields.items()), "tuple"),
+        "a field too many": (lambda fields: fields | {"unknown": fields[name]}, "'unknown'"),
     }
 
 
@@ -51,22 +55,22 @@ def merged_fields_fit(context: CheckContext) -> None:
     _ensure_refused(context, _of_values)
 
 
-def _ensure_refused(context: CheckContext, wrong: Callable[[str], dict[str, Callable[[Fields], Any]]]) -> None:
+def _ensure_refused(context: CheckContext, wrong: Callable[[str], Results]) -> None:
     one, other = train_two(context)
     skip_if(not merges_by_default(context, one), "it does not merge")
     fields = [f for f in layout_of(one).fields if f.dims and f.dims[0] != layout_of(one).grows]
     skip_if(not fields, "it has no array of a fixed size")
     combine = context.method.combine
     assert combine.merge
-    for what, result in wrong(fields[0].name).items():
+    for what, (result, reason) in wrong(fields[0].name).items():
         rule = replace(combine.merge, rule=partial(_result, result))
         method = replace(context.method, combine=replace(combine, merge=rule))
         pair = [learner_of(replace(a.rule, method=method), a.copy().live_state) for a in (one, other)]
         before = [learner.to_bytes() for learner in pair]
         for a, b in (pair, pair[::-1]):
-            ensure_raises(
-                partial(a.merge, b), ValueError, f"a merge whose rule returns {what}", "cannot be merged here"
-            )
+            act, claim = partial(a.merge, b), f"a merge whose rule returns {what}"
+            for words in ("cannot be merged here", reason):
+                ensure_raises(act, ValueError, claim, words)
         same = before == [learner.to_bytes() for learner in pair]
         ensure(same, f"a merge whose rule returned {what} changed a learner")
 

@@ -1,0 +1,101 @@
+"""Learners that two threads use at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from orfit_bench.conformance.acceptance import calls_that_learn
+from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
+from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Chunk
+
+KNOWN = 4
+"""Rows that are learned before, in whole batches."""
+Call = Callable[[Any, Chunk], Any]
+
+
+class Meeting:
+    """A kernel that runs a function once, in another thread, before it learns."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self.meanwhile: Callable[[], None] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("bind"):  # functions that are bound would not meet another thread
+            raise AttributeError(name)
+        found = getattr(self._kernel, name)
+        return partial(self._meet, found) if name in ("learn", "step", "update") else found
+
+    def _meet(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        act, self.meanwhile = self.meanwhile, None
+        if act:
+            thread = threading.Thread(target=act)
+            thread.start()
+            thread.join()
+        return function(*arguments)
+
+
+@check(all_variants=False)
+def a_learner_that_learns_refuses_other_threads(context: CheckContext) -> None:
+    """While a call learns rows, every call that learns raises RuntimeError in another thread, and the rows are kept."""
+    skip_if_time_varying(context)
+    for name, call in calls_that_learn(context).items():
+        _ensure_alone(context, name, call)
+
+
+@check(needs_single_rows, all_variants=False)
+def learn_one_refuses_other_threads(context: CheckContext) -> None:
+    """The same while `learn_one` learns a row."""
+    skip_if_time_varying(context)
+
+    def learn(learner: Any, rows: Chunk) -> None:
+        for i, x in enumerate(rows.X):
+            learn_one(learner, x, rows, i)
+
+    _ensure_alone(context, "learn_one", learn)
+
+
+def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:
+    """All calls must be refused while this one learns, whose result must be that without them."""
+    B, kernels = context.batch_size, list[Meeting]()
+    chunk = context.rows(n=(KNOWN + 2) * B)
+
+    def wrap(kernel: Any) -> Meeting:
+        kernels.append(Meeting(kernel))
+        return kernels[-1]
+
+    learner = replace(context, wrap=wrap).train(chunk.cut(0, KNOWN * B))
+    alone, found = learner.copy(), dict[str, str]()
+    for kernel in kernels:
+        kernel.meanwhile = partial(_try_all, context, learner, chunk.cut(0, B), found)
+    call(learner, chunk.cut(KNOWN * B, len(chunk.X)))
+    ensure(found, f"{name} called no function of the kernel that learns")
+    for kernel in kernels:
+        kernel.meanwhile = None
+    call(alone, chunk.cut(KNOWN * B, len(chunk.X)))
+    for other, error in found.items():
+        ensure(
+            error.startswith("RuntimeError") and "another thread" in error,
+            f"{other} in another thread while {name} learned: want RuntimeError, got {error or 'no error'}",
+        )
+    context.ensure_identical(learner, alone, f"{name} while another thread was refused: the learner")
+    call(learner, chunk.cut(0, B))  # which is not refused
+
+
+def _try_all(context: CheckContext, learner: Any, rows: Chunk, found: dict[str, str]) -> None:
+    """Try every call that learns, and keep its error."""
+    calls: dict[str, Call] = dict(calls_that_learn(context))
+    if not needs_single_rows(context):
+        calls["learn_one"] = lambda learner, rows: learn_one(learner, rows.X[0], rows, 0)
+    for name, call in calls.items():
+        found[name] = ""
+        try:
+            call(learner, rows)
+        except Exception as error:
+            found[name] = f"{type(error).__name__}: {error}"
