@@ -49,6 +49,16 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
         else:
             silent = given == 0 and lost is None and bool(context.method.state.solution)
             ensure(not silent, f"{name}: no warning was given for rows that grow")
+        if given and merges_by_default(context, learner):
+            _ensure_merge_is_silent(context, learner, context.train(chunk.cut(0, FIRST)), chunk.cut(0, 1))
+
+
+def _ensure_merge_is_silent(context: CheckContext, warned: Any, clean: Any, row: Chunk) -> None:
+    """A merge with a learner that has warned must give no further warning, in either order."""
+    for one, other in ((warned, clean), (clean, warned)):
+        with suppress(ValueError):  # too few digits are left
+            given = _count(context, one.copy(), row, partial(_merge, other))[0]
+            ensure(given == 0, f"a merge with a learner that has warned of lost precision gave {given} warnings")
 
 
 def needs_single_rows_and_warning(context: CheckContext) -> str:
@@ -96,11 +106,7 @@ def copies_do_not_warn_again(context: CheckContext) -> None:
         given = sum(_count(context, other, row, learn)[0] for _ in range(2))
         ensure(given == 0, f"after {name}, a learner that had warned of lost precision gave {given} more warnings")
     if merges_by_default(context, learner):
-        clean = context.train(chunk.cut(0, FIRST))
-        for one, other in ((learner, clean), (clean, learner)):
-            with suppress(ValueError):  # too few digits are left
-                given = _count(context, one.copy(), row, partial(_merge, other))[0]
-                ensure(given == 0, f"a merge with a learner that has warned of lost precision gave {given} warnings")
+        _ensure_merge_is_silent(context, learner, context.train(chunk.cut(0, FIRST)), row)
 
 
 def _merge(other: Any, learner: Any, row: Chunk) -> Any:

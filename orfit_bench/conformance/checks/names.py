@@ -110,6 +110,7 @@ def names_are_kept(context: CheckContext) -> None:
         if "feature" in (state := learner.state()).coords:
             act = partial(restore, state.assign_coords(feature=wrong), **context.model)
             ensure_raises(act, ValueError, f"a state whose first column is {wrong[0]!r}", "feature")
+    _ensure_warns_of_no_names(context, learner.copy(), chunk)
     if merges_by_default(context, learner):
         merged = learner.merge(_learn_unnamed(context, chunk))
         ensure(merged.feature_names_in_.tolist() == names, "a merge with a learner without names forgets the names")

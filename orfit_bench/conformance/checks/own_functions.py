@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, ensure_raises
@@ -85,12 +88,21 @@ def model_that_raises_changes_nothing(context: CheckContext) -> None:
         raise ZeroDivisionError("the model fails")
 
     _ensure_unchanged(context, Failing(fail), ZeroDivisionError)
+    _ensure_start_refused(context, np.nan)
 
 
 @check(needs_models, all_variants=False)
 def model_of_a_wrong_shape_changes_nothing(context: CheckContext) -> None:
     """A model that returns an array of a wrong shape at any row of a call raises ValueError, and nothing changes."""
     _ensure_unchanged(context, Failing(lambda value: value[..., None]), ValueError)
+    _ensure_start_refused(context, np.inf)
+
+
+def _ensure_start_refused(context: CheckContext, value: float) -> None:
+    """A model whose start is not finite must be refused by its name."""
+    model = replace(_model("start"), start=lambda draw, d, c: np.full(d, value))
+    act = partial(context.train, context.rows(), model=model)
+    ensure_raises(act, ValueError, f"a model whose start is {value}", "start of model 'model start'")
 
 
 def _ensure_unchanged(context: CheckContext, failing: Failing, error: type[Exception]) -> None:
