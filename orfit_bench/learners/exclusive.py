@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
 BUSY = (
     "this learner is learning in another thread: use one learner in each thread, and merge them, or guard its calls by "
     "a lock"
@@ -24,3 +28,25 @@ class exclusive:  # used as a context manager, which costs half of one made by c
 
     def __exit__(self, *_: object) -> None:
         self._permit.append(None)
+
+
+class HasPermit(Protocol):
+    """What changes, by one thread at a time."""
+
+    _permit: list[None]
+
+
+Self = TypeVar("Self", bound=HasPermit)
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def by_one_thread(act: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
+    """The method, which holds the permit of its object while it runs."""
+
+    @wraps(act)
+    def call(self: Self, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        with exclusive(self._permit):
+            return act(self, *given, **named)
+
+    return call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from faults.reference_learner import (
     reference_with,
 )
 from orfit_bench.learners import configuration, parameters, validation
+from orfit_bench.learners import learner as learners
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import types
 
@@ -160,4 +162,13 @@ fault(
     method=OJA,
     kernel=reference_kernel("oja"),
     host=(configuration, "generator", lambda random_state, t: generator(0, t)),
+)
+
+
+fault(
+    "two_threads_learn_at_once",
+    "a learner that learns in one thread takes the rows of another",
+    "a_learner_that_learns_refuses_other_threads",
+    "learn_one_refuses_other_threads",
+    host=(learners, "exclusive", lambda permit: nullcontext()),
 )

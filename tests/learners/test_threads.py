@@ -115,6 +115,51 @@ def test_a_refused_call_sets_nothing_back():
             assert found.state().identical(alone.state())
 
 
+def test_a_pipeline_is_refused_before_it_moves_its_learner():
+    """The second thread expressed the learner's state in other coordinates while the first learned in it."""
+    steps = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy")).partial_fit(X[:5], y[:5])
+    alone = steps.copy().partial_fit(X[5:40], y[5:40])
+    for call in (lambda a: a.partial_fit(9 * X[:3], y[:3]), lambda a: a.merge(alone), lambda a: a.flush()):
+        found = steps.copy()
+        assert len(refused_meanwhile(found, lambda a: a.partial_fit(X[5:40], y[5:40]), call)) == 1
+        assert found.to_bytes() == alone.to_bytes()
+
+
+@pytest.mark.parametrize("method", ["lms", "class_rls", "oja"])
+def test_a_fleet_is_refused(method, monkeypatch):
+    targets = {"lms": y, "class_rls": np.where(y > 0, "a", "b"), "oja": None}[method]
+    which = np.arange(40) % 2
+
+    def learn(fleet, rows):
+        given = () if targets is None else (targets[rows],)
+        return fleet.partial_fit(X[rows], *given, which=which[: rows.stop - rows.start])
+
+    fleet = ob.fleet(method, 2, backend="numpy")
+    alone, errors, place = fleet.copy(), [], type(fleet.members.shared).place
+    others = [lambda: learn(fleet, slice(0, 4)), lambda: fleet.remove(0), lambda: fleet.add(fleet[0].copy())]
+
+    def meet(self, a):
+        while others:
+            other = others.pop()
+            thread = threading.Thread(target=lambda act=other: errors.append(error_of(act)))
+            thread.start()
+            thread.join()
+        return place(self, a)
+
+    monkeypatch.setattr(type(fleet.members.shared), "place", meet)
+    learn(fleet, slice(0, 40))
+    assert ["another thread" in error for error in errors] == [True] * 3
+    assert fleet.to_bytes() == learn(alone, slice(0, 40)).to_bytes()
+
+
+def error_of(act):
+    try:
+        act()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
 def test_a_merge_waits_for_no_thread():
     one, other = (ob.create("rls", backend="numpy").partial_fit(X[i : i + 9], y[i : i + 9]) for i in (0, 9))
     alone = one.copy().partial_fit(X[20:40], y[20:40])

@@ -16,6 +16,7 @@ from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.targets import Rows
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
+from orfit_bench.state.state import LearnerState
 
 if TYPE_CHECKING:
     import xarray
@@ -346,13 +347,13 @@ class Filter(Regressor):
         [0.5, 0.6, 0.615]
         """
         require("smoothing", self.rule.kernel, self.method, self.backend)
-        first, kept = (self._state.n_steps + 1 if self._state else 1), self._usable()
         rows = self._rows(X, y, GivenWithRows(transition, process_noise, observation_noise, control))
-        self.live_state = self.rule.copy(kept) if kept else None
+        state = self._state_to_filter(rows)
+        first = state.n_steps + 1
         try:
-            mean, covariance = self._update(rows, self.rule.smooth, rows.X, rows.Y, rows.inputs)
+            mean, covariance = self.rule.smooth(state, rows.X, rows.Y, rows.inputs)
         finally:
-            self.live_state = kept
+            self.rule.warn_of_lost_precision(state)  # also where it is refused
         to_host = self.backend.asnumpy
         parameters = rows.feature_names if self.rule.is_linear else ()
         names = {"parameter": parameters, "parameter_2": parameters, "output": rows.target_names}
@@ -414,10 +415,15 @@ class Filter(Regressor):
         refuse_arguments(self.method, "log_likelihood", unknown, ("X", "y", *GivenWithRows._fields, "sample_weight"))
         given = GivenWithRows(transition, process_noise, observation_noise, control)
         rows = self._rows(X, y, given, sample_weight=sample_weight)
-        state = self.rule.copy(self._state) if self._state else self.rule.init(rows.sizes)
+        state = self._state_to_filter(rows)
         found = self.rule.log_likelihood(state, rows.X, rows.Y, rows.inputs)
         self.rule.warn_of_lost_precision(state)
         return found
+
+    def _state_to_filter(self, rows: Rows) -> LearnerState:
+        """A copy of the state for rows that are filtered but not learned."""
+        state = self._usable()
+        return self.rule.copy(state) if state else self.rule.init(rows.sizes)
 
     def _rows(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners.encoding import encode_labels
+from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
@@ -34,6 +35,7 @@ class ClassifierFleet(SupervisedFleet):
         """The labels that some member has seen, in order of first appearance in the fleet."""
         return np.array(list(self.live_state.classes) if self.live_state else [])
 
+    @by_one_thread
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state = self._usable()
         rows = self._read_rows(X, which, state, learns=True)

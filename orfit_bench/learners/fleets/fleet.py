@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from orfit_bench.learners.advice import FIXED, refuse_assignment
+from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.fleets import serialization
 from orfit_bench.learners.fleets.learning import (
@@ -61,6 +62,7 @@ class Fleet:
         rule = members.shared
         self.method, self.backend, self.dtype = rule.method, rule.backend, rule.dtype
         self._weights: dict[int, Array] = {}
+        self._permit: list[None] = [None]
         self.members, self.live_state = members, state  # after which the members' rules do not change
 
     if not TYPE_CHECKING:  # types know that there is no such attribute
@@ -119,6 +121,7 @@ class Fleet:
             raise IndexError(f"fleet: there is no member {i}, it has {len(self)}")
         return int(i) % len(self)
 
+    @by_one_thread
     def add(self, others: Fleet | Learner | Iterable[Learner]) -> Self:
         """Append copies of learners, or of the members of another fleet, which get the next numbers.
 
@@ -151,6 +154,7 @@ class Fleet:
         self._weights = {}
         return self
 
+    @by_one_thread
     def remove(self, members: int | Iterable[int]) -> Self:
         """Remove members; the members after them get lower numbers.
 
@@ -189,6 +193,7 @@ class Fleet:
         self._weights = {}
         return self
 
+    @by_one_thread
     def merge(self, other: Fleet) -> Self:
         """Merge the states of two fleets member by member, as `Learner.merge` does for two learners.
 

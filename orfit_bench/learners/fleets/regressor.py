@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
 from orfit_bench.spec.backend import Array
@@ -25,6 +26,7 @@ class RegressorFleet(SupervisedFleet):
     array([3., 1.])
     """
 
+    @by_one_thread
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state, rule = self._usable(), self.members.shared
         sizes = state.sizes if state else None

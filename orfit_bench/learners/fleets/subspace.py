@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.fleets.fleet import Fleet
 from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
@@ -25,6 +26,7 @@ class SubspaceFleet(Fleet):
     (array([[1., 0.]]), array([[0., 1.]]))
     """
 
+    @by_one_thread
     def partial_fit(self, X: ArrayLike, y: object = None, *, which: ArrayLike | None = None) -> Self:
         """Learn rows, those of each member in order.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
+from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.learning import learn
 from orfit_bench.learners.pipelines.position import standardizer_of
@@ -184,6 +185,7 @@ class Pipeline(Saving):
         self.transforms, self.position = other.transforms, other.position
         self.n_features, self.feature_names = other.n_features, other.feature_names
 
+    @by_one_thread
     def _learn(self, verb: str, X: Any, *targets: Any, **given: Any) -> Any:
         """What a verb of the learner returns; the transforms go on only as far as the learner does."""
         for y in targets:
@@ -224,6 +226,7 @@ class Pipeline(Saving):
             after.append(step)
         return tuple(after), X
 
+    @by_one_thread
     def flush(self) -> Self:
         """Learn the pending rows of the learner as one shorter step.
 
@@ -247,6 +250,7 @@ class Pipeline(Saving):
         self.learner.flush()
         return self
 
+    @by_one_thread
     def merge(self, other: Pipeline) -> Self:
         """Take in what another pipeline learned from other rows, which then follow this one's.
 
