@@ -30,8 +30,8 @@ TYPES: dict[str, Callable[[Array], Any]] = {
 
 
 def rows_of_integers(chunk: Chunk) -> Chunk:
-    """The first two rows, rounded to integers, with targets that any type holds."""
-    return chunk.cut(0, 2).numbers(lambda a: frozen(np.rint(np.nan_to_num(a))))
+    """The first two rows, rounded to integers, with targets that any type holds, and no -0, which no integer is."""
+    return chunk.cut(0, 2).numbers(lambda a: frozen(np.rint(np.nan_to_num(a)) + 0.0))
 
 
 @check(all_variants=False)
