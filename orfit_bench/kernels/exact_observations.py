@@ -68,19 +68,30 @@ def judge_errors(s: Any, H: Array, J: Array, E: Array, p: Any) -> int:
     return DEGRADED if largest > eps**-0.25 else ACCEPTED
 
 
-def known_parameters(P: Array, scale: Array) -> tuple[Array, bool]:
-    """Which variances (p,) are only rounding beside `scale`, and whether others have lost half of their digits."""
-    variances, known = np.diagonal(P), np.diagonal(P) <= rounding_bound(P) * scale
-    few_digits = ~known & (variances < float(np.finfo(P.dtype).eps) ** (2 / 3) * scale)
-    return known, bool(few_digits.any())
+def remove_known_variances(P: Array, scale: Array, least: float, moves: bool) -> bool:
+    """Set variances in P (p, p) that are only rounding beside `scale` to zero; returns whether few digits are left.
+
+    Rows of which only the share `least` was unknown magnify rounding by 1 / least, in combinations of the parameters
+    as well. Where the next transition replaces `scale`, with `moves`, these are removed now, too.
+    """
+    bound, few = rounding_bound(P), float(np.finfo(P.dtype).eps) ** (2 / 3)
+    known = np.diagonal(P) <= bound * scale
+    has_few_digits = (
+        bool((~known & (np.diagonal(P) < few * scale)).any()) or least < float(np.finfo(P.dtype).eps) ** 0.5
+    )
+    P[known], P[:, known] = 0, 0
+    if moves or least * len(P) < 1:
+        P[...], largest = drop_known_directions(P, scale, bound / least)
+        has_few_digits = has_few_digits or largest > few
+    return has_few_digits
 
 
-def drop_known_directions(P: Array, scale: Array, max_variance: float) -> Array:
-    """P (p, p) without the directions whose variance relative to `scale` is at most `max_variance`."""
+def drop_known_directions(P: Array, scale: Array, max_variance: float) -> tuple[Array, float]:
+    """P (p, p) without the directions whose variance relative to `scale` is at most this, and the largest of these."""
     size = np.sqrt(np.maximum(scale, 0))
     unit = inverse_or_zero(size)
     values, W = np.linalg.eigh(unit[:, None] * P * unit)
     unknown = values > max_variance
     half = (W[:, unknown] * np.sqrt(values[unknown])).T * size
     remaining: Array = half.T @ half  # symmetric to the last bit
-    return remaining
+    return remaining, float(values[~unknown].max(initial=0))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.learners.advice import FIXED, about_learner, refuse_assignment
+from orfit_bench.learners.exclusive import DISCARDED
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.setting import describe_value
@@ -21,7 +22,8 @@ class Attributes:
         self.rule = rule
         self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
         self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights
-        self._permit = [None] if state is None else state.permit
+        self.permit: list[None] = [None] if state is None else state.permit
+        """Empty while a thread changes the learner; its state has the same."""
         self._state = state
         self._single_row = self._find_single_row()
 
@@ -34,8 +36,7 @@ class Attributes:
     def live_state(self, state: LearnerState | None) -> None:
         if state is not None:
             state.bound = None  # it may be bound to the settings of another learner
-            state.permit = self._permit
-        self._state = state
+        self._set_state(state)
         self._single_row = self._find_single_row()
 
     @property
@@ -97,6 +98,16 @@ class Attributes:
             object.__setattr__(self, name, value)
 
     # ------------------------------------------------------------------ for subclasses
+
+    def _set_state(self, state: LearnerState | None) -> None:
+        """Have this state. In the one before, a thread that has read it must not learn."""
+        if self._state is not None and self._state is not state:
+            self._state.permit = DISCARDED
+        if state is not None and state.permit is not DISCARDED:
+            self.permit = state.permit
+        elif state is not None:
+            state.permit = self.permit
+        self._state = state
 
     def _find_single_row(self) -> SingleRow | None:
         """The short path for one row per call; None without one, or if a row without names needs a warning."""

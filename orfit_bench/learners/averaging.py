@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 
+from orfit_bench.learners.exclusive import exclusive
 from orfit_bench.learners.learner import Learner
 from orfit_bench.state import merging
 
@@ -47,6 +49,13 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
         raise TypeError(f"average: got {strange[0]}, want a list of learners")
     if rows is not None and (len(rows) != len(learners) or min(rows) < 0 or not any(rows)):
         raise ValueError(f"average: got rows={rows}, want {len(learners)} numbers >= 0, with one above 0")
+    with ExitStack() as permits:
+        for learner in {id(a): a for a in learners}.values():
+            permits.enter_context(exclusive(learner.permit))
+        _average(learners, rows)
+
+
+def _average(learners: Sequence[Learner], rows: Sequence[int] | None) -> None:
     first = learners[0]
     if not first.method.combine.averages:
         raise ValueError(
@@ -67,4 +76,5 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
     counts = [1.0] * len(learners) if rows is None or len({*rows}) == 1 else [float(n) for n in rows]
     means = merging.mean([a.rule for a in learners], [state for state in states if state], counts)
     for learner, state in zip(learners, means, strict=True):
+        state.permit = learner.permit
         learner.live_state = state

@@ -83,7 +83,7 @@ def _bind_row(
         (rule.dtype.itemsize,),
         np.ndarray,
     )
-    take_permit, give_permit = state.permit.pop, state.permit.append
+    permit, give_permit = state.permit, state.permit.append
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
         if not isinstance(y, FLOATS):
@@ -100,10 +100,12 @@ def _bind_row(
         ):
             return False
         try:
-            take_permit()
+            del permit[0]
         except IndexError:  # another thread learns
             return False
         try:
+            if state.permit is not permit:  # the learner has another state now
+                return False
             if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
                 return False
             state.n_steps += 1
@@ -128,7 +130,7 @@ def _bind_rows(
     record: Callable[[LearnerState], None] | None,
 ) -> Callable[[LearnerState, object, object, bool], Array | None]:
     arrays, dtype, d = state.arrays, rule.dtype, state.sizes.n_features
-    take_permit, give_permit, nothing = state.permit.pop, state.permit.append, np.empty(0, dtype)
+    permit, give_permit, nothing = state.permit, state.permit.append, np.empty(0, dtype)
 
     def learn_rows(state: LearnerState, X: object, y: object, predict: bool) -> Array | None:
         if type(X) is not np.ndarray or type(y) is not np.ndarray or y.ndim != 1:
@@ -149,10 +151,12 @@ def _bind_rows(
             return None
         out = np.empty(n, dtype) if predict else nothing
         try:
-            take_permit()
+            del permit[0]
         except IndexError:  # another thread learns
             return None
         try:
+            if state.permit is not permit:  # the learner has another state now
+                return None
             learned = learn(X, y, out)
             if learned < 0:
                 return None

@@ -12,6 +12,10 @@ BUSY = (
 )
 
 
+DISCARDED: list[None] = []
+"""The permit of a state that its learner has replaced: nobody gets it."""
+
+
 class exclusive:  # used as a context manager, which costs half of one made by contextlib
     """Hold the permit of a learner while its state changes. Raises RuntimeError if another thread has it."""
 
@@ -22,7 +26,7 @@ class exclusive:  # used as a context manager, which costs half of one made by c
 
     def __enter__(self) -> None:
         try:
-            self._permit.pop()
+            del self._permit[0]  # no interruption comes between this and the block
         except IndexError:
             raise RuntimeError(BUSY) from None
 
@@ -33,7 +37,7 @@ class exclusive:  # used as a context manager, which costs half of one made by c
 class HasPermit(Protocol):
     """What changes, by one thread at a time."""
 
-    _permit: list[None]
+    permit: list[None]
 
 
 Self = TypeVar("Self", bound=HasPermit)
@@ -46,7 +50,7 @@ def by_one_thread(act: Callable[Concatenate[Self, Given], Result]) -> Callable[C
 
     @wraps(act)
     def call(self: Self, /, *given: Given.args, **named: Given.kwargs) -> Result:
-        with exclusive(self._permit):
+        with exclusive(self.permit):
             return act(self, *given, **named)
 
     return call

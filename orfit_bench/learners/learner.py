@@ -217,8 +217,11 @@ class Learner(Attributes):
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
-        with exclusive(self._permit):
-            self.live_state = merged(self.rule, self._usable(), other.rule, other.live_state)
+        with exclusive(self.permit):
+            found = merged(self.rule, self._usable(), other.rule, other.live_state)
+            if found is not None:
+                found.permit = self.permit
+            self.live_state = found
         if self._state:
             self.rule.warn_of_lost_precision(self._state)
         return self
@@ -287,7 +290,7 @@ class Learner(Attributes):
         call would double the cost of a row, and is needed only for a broken kernel or Ctrl-C. If functions of users may
         fail, the state is copied.
         """
-        with exclusive(self._permit):
+        with exclusive(self.permit):
             if not rows.fit(self._state):  # they were read before another thread learned
                 raise RuntimeError(BUSY)
             return self._change(rows, act, *arguments)
@@ -299,7 +302,7 @@ class Learner(Attributes):
             state.feature_names, state.target_names = rows.feature_names, rows.target_names
         elif rows.classes != state.classes:
             state = with_classes(self.rule, state, rows.classes)
-        state.permit = self._permit
+        state.permit = self.permit
         backup = self.rule.copy(old) if old and self.rule.runs_user_code(rows.inputs) else None
         steps, seen = (old.n_steps, old.n_samples) if old else (0, 0)
         try:
@@ -307,21 +310,24 @@ class Learner(Attributes):
         except DivergedError:
             learned = state.n_samples - seen
             known = len(rows.classes) - sum(row >= learned for row in rows.arrivals)
-            self.live_state = with_classes(self.rule, state, rows.classes[:known])
+            known_state = with_classes(self.rule, state, rows.classes[:known])
+            known_state.permit = self.permit
+            self.live_state = known_state
             if self._state:
                 self.rule.warn_of_lost_precision(self._state)
             raise
-        except BaseException:
+        except BaseException as error:
             if backup:
+                backup.permit = self.permit
                 self.live_state = backup
             elif old:
                 old.n_steps, old.n_samples = steps, seen
+                if isinstance(error, KeyboardInterrupt):  # which may come after the kernel as well
+                    old.interrupted = old.interrupted or type(error).__name__
             raise
         if rows.feature_names or rows.target_names:
             state.feature_names, state.target_names = rows.feature_names, rows.target_names
-        if old and old is not state:
-            old.permit = []  # a thread that has read it must not learn in it
-        self._state = state
+        self._set_state(state)
         self._single_row = self._find_single_row()
         if self._single_row and state.n_steps:
             self._single_row.bind(state)

@@ -10,6 +10,7 @@ from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import Configuration, StepInputs
+from orfit_bench.learners.exclusive import BUSY
 from orfit_bench.learners.linearization import is_applied, rows_learned
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.backend import Array
@@ -81,6 +82,8 @@ class Rule(Configuration):
         """Learn all rows of A as one step."""
         if not A.shape[0]:
             raise ValueError("A: got no rows, want at least one")
+        if state.pending.count:  # there were none when the call began
+            raise RuntimeError(BUSY)
         self._validate(state, A, Y, "A", is_step=True)
         self.advance(state, A, Y, A.shape[0], None, inputs, block=True)
         state.n_samples += A.shape[0]
@@ -97,7 +100,8 @@ class Rule(Configuration):
     def flush(self, state: LearnerState) -> None:
         """Learn the pending rows as one shorter step."""
         X, Y = state.pending.concatenate()
-        self.advance(state, X, Y, X.shape[0], None, block=True)
+        if X.shape[0]:
+            self.advance(state, X, Y, X.shape[0], None, block=True)
         state.pending = state.pending.without_rows()
 
     def advance(

@@ -75,7 +75,9 @@ class SingleRow:
     def learn_label(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with a label that is known. Return False if the general path has to learn it."""
         label = y.item() if isinstance(y, np.generic) else y
-        if state is None or type(label) is not type(next(iter(state.classes), None)) or label not in state.classes:
+        if state is None or state.sizes != self.sizes:
+            return False
+        if type(label) is not type(next(iter(state.classes), None)) or label not in state.classes:
             return False
         Y = np.zeros((1, self._n_outputs), self._dtype)
         Y[0, state.classes.index(label)] = 1
@@ -124,11 +126,14 @@ class SingleRow:
         if X is None or state is None:
             return False
         try:
-            state.permit.pop()
-        except IndexError:  # another thread learns
+            permit = state.permit
+            del permit[0]
+        except IndexError:  # another thread learns, or the learner has another state now
             return False
-        rule, t = self._rule, state.n_steps + 1
         try:
+            rule, t = self._rule, state.n_steps + 1
+            if state.permit is not permit:
+                return False
             state.solved_weights = None
             if self._validate:
                 try:
@@ -137,23 +142,26 @@ class SingleRow:
                     return False
             if self._layout.grows:
                 state.arrays = self._layout.reserve(state.arrays, self._gradients)
-            with np.errstate(all="ignore"):  # kernels report overflow by their result
-                if self._is_constant:
-                    p = tuple.__new__(self._parameter_type, (*self._before_t, t, *self._after_t))
-                else:
-                    p = rule.step_parameters(state, 1, 1, self._gradients, None)
-                try:
+            begun = False
+            try:
+                with np.errstate(all="ignore"):  # kernels report overflow by their result
+                    if self._is_constant:
+                        p = tuple.__new__(self._parameter_type, (*self._before_t, t, *self._after_t))
+                    else:
+                        p = rule.step_parameters(state, 1, 1, self._gradients, None)
+                    begun = True
                     learned = int(self._kernel.learn(state.arrays, X, Y, p, None))
-                except BaseException as error:
+                if learned > 0:
+                    state.n_steps = t
+                    state.n_samples += 1
+                    if self._is_dynamic and t > 1:
+                        state.arrays.moved[...] = 1
+            except BaseException as error:
+                if begun:
                     state.interrupted = type(error).__name__
-                    raise
-            if learned > 0:
-                state.n_steps = t
-                state.n_samples += 1
-                if self._is_dynamic and t > 1:
-                    state.arrays.moved[...] = 1
+                raise
         finally:
-            state.permit.append(None)
+            permit.append(None)
         if learned < 0:  # the kernel found that x is not finite
             return False
         if not learned:

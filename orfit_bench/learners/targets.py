@@ -40,12 +40,17 @@ class Rows(NamedTuple):
     """The names of the columns of y, where they are known."""
 
     def fit(self, state: LearnerState | None) -> bool:
-        """Whether they have the sizes and the known classes of a state."""
-        if state is None or self.sizes is state.sizes:
+        """Whether they have the sizes, the known classes and the names of a state."""
+        if state is None:
+            return True
+        for own, known in ((self.feature_names, state.feature_names), (self.target_names, state.target_names)):
+            if own and known and own != known:
+                return False
+        if self.sizes is state.sizes:
             return True
         if self.classes:
-            known = self.classes[: len(state.classes)] == state.classes
-            return known and self.sizes.n_features == state.sizes.n_features
+            begins_alike = self.classes[: len(state.classes)] == state.classes
+            return begins_alike and self.sizes.n_features == state.sizes.n_features
         return self.sizes == state.sizes
 
 

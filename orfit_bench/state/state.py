@@ -79,10 +79,10 @@ class LearnerState:
     notice: str = field(default="", compare=False)
     """A warning that is to be given once the call has succeeded."""
     permit: list[None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
-    """Empty while a thread learns rows, so that a second one is refused; each takes the entry out and puts it back.
+    """Empty while a thread learns rows, so that a second one is refused; each deletes the entry and puts it back.
 
-    Both are atomic, and take a fifth of the time of a lock. The states of a learner have one permit, one after another;
-    a copy has its own.
+    Both are atomic, and take a fifth of the time of a lock; Ctrl-C cannot come between the deletion, which is no call,
+    and the block after it. The states of a learner have one permit, one after another; a copy has its own.
     """
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""

@@ -62,7 +62,8 @@ class Fleet:
         rule = members.shared
         self.method, self.backend, self.dtype = rule.method, rule.backend, rule.dtype
         self._weights: dict[int, Array] = {}
-        self._permit: list[None] = [None]
+        self.permit: list[None] = [None]
+        """Empty while a thread changes the fleet."""
         self.members, self.live_state = members, state  # after which the members' rules do not change
 
     if not TYPE_CHECKING:  # types know that there is no such attribute

@@ -28,7 +28,8 @@ class Attributes:
         position: Position | None = None,
     ) -> None:
         """The parts, what is known about the columns of rows, and in which coordinates the state is."""
-        self._permit: list[None] = [None]
+        self.permit: list[None] = [None]
+        """Empty while a thread changes the pipeline."""
         self.transforms: tuple[Transform, ...] = transforms
         self.learner: Any = learner  # its verbs depend on its kind
         self.n_features, self.feature_names = n_features, tuple(names)

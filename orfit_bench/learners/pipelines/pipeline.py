@@ -134,6 +134,7 @@ class Pipeline(Saving):
         self._learn("partial_fit", self._one_row(x), *(_one_target(t) for t in y), **given)
         return self
 
+    @by_one_thread
     def weight_history(self, X: ArrayLike, y: ArrayLike, *, every: int = 1) -> xarray.DataArray:
         """Learn rows in order, and return the weights after each `every` of them, for rows before the transforms.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -96,7 +97,7 @@ def test_deviations_of_known_directions_are_numbers(seed: int, backend: str) -> 
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_a_target_that_contradicts_a_known_combination_is_refused(backend: str) -> None:
+def test_a_target_that_contradicts_a_known_combination_changes_nothing(backend: str) -> None:
     """All but the first parameter are known, but rounding leaves 1e-13 of them, which is no reason to move by 1e14."""
     move = {"transition": np.eye(4) + 0.25 * np.eye(4, k=1), "process_noise": 0.0}
     learner = ob.create("kalman", form="square_root", backend=backend, initial_covariance=1e4)
@@ -109,10 +110,9 @@ def test_a_target_that_contradicts_a_known_combination_is_refused(backend: str) 
         (row, 0.0, 0),
     ):
         learner.step(rows, [target], observation_noise=noise, **move)
-    before = learner.to_bytes()
-    with pytest.raises(ob.DivergedError, match="step 6"):
-        learner.step(row, [0.75], observation_noise=0, **move)
-    assert learner.to_bytes() == before
+    before = moments(learner)[0]
+    learner.step(row, [0.75], observation_noise=0, **move)
+    np.testing.assert_allclose(moments(learner)[0], move["transition"] @ before, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
@@ -152,3 +152,30 @@ def test_a_refusal_does_not_depend_on_the_chunks(backend: str) -> None:
     for cuts in ([0, 4], [0, 1, 2, 3, 4], [0, 2, 4]):
         with pytest.raises(ob.DivergedError, match="step 3"):
             learn_in_chunks(cuts)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_nearly_dependent_rows_leave_no_variance_for_later_ones(backend: str, form: str, dtype: str) -> None:
+    """Rows that depend on each other but for 1e-4 magnify rounding, by which later rows moved what is known."""
+    moved, known = [], 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(2, 7))
+        A, q = rng.standard_normal((d, d)), int(rng.integers(1, d))
+        A[-1] = A[0] + 10.0 ** -rng.integers(1, 5) * A[-1]
+        learner = ob.create("kalman", backend=backend, form=form, dtype=dtype, observation_noise=0.0)
+        rows, targets = A.astype(dtype), rng.standard_normal(d).astype(dtype)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            learner.step(rows[:q], targets[:q]).step(rows[q:], targets[q:])
+            before, variance = moments(learner)[0], moments(learner)[1].max()
+            for n in (1, 3, 2):
+                more, wrong = rng.standard_normal((n, d)), rng.standard_normal(n)
+                learner.step(more.astype(dtype), wrong.astype(dtype))
+        if variance < 1e-3 and not caught:
+            known += 1
+            moved.append(abs(moments(learner)[0] - before).max() / abs(before).max())
+    assert known > 15
+    assert max(moved) < {"float64": 1e-6, "float32": 1e-3}[dtype]

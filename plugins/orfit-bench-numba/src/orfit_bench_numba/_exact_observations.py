@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain, judge_errors, known_parameters
-from orfit_bench.kernels.guards import DEGRADED, REFUSED, rounding_bound
+from orfit_bench.kernels.exact_observations import exact_gain, judge_errors, remove_known_variances
+from orfit_bench.kernels.guards import DEGRADED, REFUSED
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._symmetric import symmetrize
 
@@ -32,12 +32,8 @@ def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
     subtract_product(P, K, J @ P)
     subtract_product(P, P @ J.T - K @ R, np.ascontiguousarray(K.T))
     symmetrize(P)
-    known, has_few_digits = known_parameters(P, s.scale)
-    if has_few_digits or verdict == DEGRADED:
+    if remove_known_variances(P, s.scale, least, p.is_dynamic) or verdict == DEGRADED:
         s.precision_lost[...] = 1
-    P[known], P[:, known] = 0, 0
-    if p.is_dynamic:  # then `scale` changes, relative to which rounding is recognised
-        P[...] = drop_known_directions(P, s.scale, rounding_bound(P) / least)  # as I - K X' magnifies it
     return True
 
 

@@ -117,9 +117,14 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     S = np.hstack([turned[:, ~unknown], after[q:, q:]])
     U = exact_directions(J, R)
     S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
-    S = drop_known_directions(S, np.sqrt(s.scale))  # a transition, of any later step, replaces `scale`
+    # what rounding leaves is magnified by the rows that were nearly known; a transition, of any later step, replaces
+    # `scale`
+    S, largest = drop_known_directions(S, np.sqrt(s.scale), rounding_bound(S) / values[unknown].min(initial=1))
     H = (W[:, unknown] / values[unknown]).T * unit.T  # H T T' H' = I
-    return turned[:, unknown] @ (H @ E), triangularize_columns(S), judge_errors(s, H, J, E, p)
+    verdict = judge_errors(s, H, J, E, p)
+    if verdict != REFUSED and largest > float(np.finfo(S.dtype).eps) ** 0.5:
+        verdict = DEGRADED
+    return turned[:, unknown] @ (H @ E), triangularize_columns(S), verdict
 
 
 def exact_directions(J: Array, R: Array) -> Array:
@@ -133,13 +138,16 @@ def exact_directions(J: Array, R: Array) -> Array:
     return np.asarray(V[sizes > rounding_bound(J.T)].T)
 
 
-def drop_known_directions(S: Array, deviation: Array) -> Array:
-    """S (d, k) without the directions, and the parameters, whose deviation relative to `deviation` (d,) is rounding."""
+def drop_known_directions(S: Array, deviation: Array, bound: float) -> tuple[Array, float]:
+    """S (d, k) without directions and parameters whose deviation, relative to the given ones (d,), is at most `bound`.
+
+    Also the largest that was left out.
+    """
     W, values, V = np.linalg.svd(inverse_or_zero(deviation)[:, None] * S, full_matrices=False)
-    unknown = values > rounding_bound(deviation)
+    unknown = values > bound
     found = (W[:, unknown] * values[unknown]) @ V[unknown]
-    found[deviations(found) <= rounding_bound(deviation)] = 0  # a move may mix no other into them
-    return np.asarray(deviation[:, None] * found)
+    found[deviations(found) <= bound] = 0  # a move may mix no other into them
+    return np.asarray(deviation[:, None] * found), float(values[~unknown].max(initial=0))
 
 
 def set_root(s: State, S: Array) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain, judge_errors, known_parameters
+from orfit_bench.kernels.exact_observations import exact_gain, judge_errors, remove_known_variances
 from orfit_bench.kernels.filtering import (
     compared_variances,
     filter_step,
@@ -33,7 +33,6 @@ from orfit_bench.kernels.guards import (
     factor_covariance,
     is_finite,
     is_singular,
-    rounding_bound,
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array
@@ -120,7 +119,7 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     What is left of the variance of an exactly known direction is rounding, which later rows would divide by.
     """
     P, R = s.covariance, p.observation_noise
-    K, H, smallest = exact_gain(P, J, R, s.scale)  # (d, q): K = Sigma X (R + X'Sigma X)^+
+    K, H, least = exact_gain(P, J, R, s.scale)  # (d, q): K = Sigma X (R + X'Sigma X)^+
     mean = s.mean + K @ E
     verdict = judge_errors(s, H, J, E, p)
     if verdict == REFUSED or not is_finite(mean):
@@ -129,12 +128,8 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     P -= K @ (J @ P)
     P -= (P @ J.T - K @ R) @ K.T
     P[...] = P / 2 + P.T / 2  # symmetric to the last bit
-    known, has_few_digits = known_parameters(P, s.scale)
-    if has_few_digits or verdict == DEGRADED:
+    if remove_known_variances(P, s.scale, least, p.is_dynamic) or verdict == DEGRADED:
         s.precision_lost[...] = 1
-    P[known], P[:, known] = 0, 0
-    if p.is_dynamic:  # the next transition replaces `scale`, so rounding must be removed now, as K magnified it
-        P[...] = drop_known_directions(P, s.scale, rounding_bound(P) / smallest)
     return True
 
 
