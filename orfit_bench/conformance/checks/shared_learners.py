@@ -71,14 +71,16 @@ def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:
         return kernels[-1]
 
     learner = replace(context, wrap=wrap).train(chunk.cut(0, KNOWN * B))
-    alone, found = learner.copy(), dict[str, str]()
+    alone, found, copied = learner.copy(), dict[str, str](), learner.copy()
     for kernel in kernels:
-        kernel.meanwhile = partial(_try_all, context, learner, chunk.cut(0, B), found)
+        kernel.meanwhile = partial(_try_all, context, learner, copied, chunk.cut(0, B), found)
     call(learner, chunk.cut(KNOWN * B, len(chunk.X)))
     ensure(found, f"{name} called no function of the kernel that learns")
     for kernel in kernels:
         kernel.meanwhile = None
     call(alone, chunk.cut(KNOWN * B, len(chunk.X)))
+    of_copy = found.pop("a copy", "")
+    ensure(not of_copy, f"a copy that learned in another thread while {name} learned raised {of_copy}")
     for other, error in found.items():
         ensure(
             error.startswith("RuntimeError") and "another thread" in error,
@@ -88,14 +90,15 @@ def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:
     call(learner, chunk.cut(0, B))  # which is not refused
 
 
-def _try_all(context: CheckContext, learner: Any, rows: Chunk, found: dict[str, str]) -> None:
-    """Try every call that learns, and keep its error."""
+def _try_all(context: CheckContext, learner: Any, copied: Any, rows: Chunk, found: dict[str, str]) -> None:
+    """Try every call that learns, and one of a copy, and keep their errors."""
     calls: dict[str, Call] = dict(calls_that_learn(context))
     if not needs_single_rows(context):
         calls["learn_one"] = lambda learner, rows: learn_one(learner, rows.X[0], rows, 0)
-    for name, call in calls.items():
+    tried = {name: (call, learner) for name, call in calls.items()} | {"a copy": (context.learn_silently, copied)}
+    for name, (call, one) in tried.items():
         found[name] = ""
         try:
-            call(learner, rows)
+            call(one, rows)
         except Exception as error:
             found[name] = f"{type(error).__name__}: {error}"

@@ -68,7 +68,10 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     ensure(one.n_samples_seen_ == len(chunk.X), f"n_samples_seen_ is {one.n_samples_seen_} after {len(chunk.X)} rows")
     _ensure_refused(context, one, chunk)
     _ensure_complex_is_refused(context, one, chunk)
-    pairs: list[tuple[Any, Any]] = [(one, rows), first]
+    begun, alike = context.initialize(chunk), context.initialize(chunk)  # in which the first row is a single one, too
+    learn_one(begun, chunk.X[0], chunk, 0)
+    context.learn_silently(alike, chunk.cut(0, 1)._replace(X=chunk.X[:1].tolist()))
+    pairs: list[tuple[Any, Any]] = [(one, rows), first, (begun, alike)]
     if context.method.traits.labels:
         single, several = [one.predict_one(x) for x in chunk.X], one.predict(chunk.X).tolist()
         ensure(single == several, f"predict_one returns {single}, predict {several}")
