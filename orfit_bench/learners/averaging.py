@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
-from orfit_bench.learners.exclusive import exclusive
+from orfit_bench.learners.exclusive import take
 from orfit_bench.learners.learner import Learner
 from orfit_bench.state import merging
 
@@ -51,7 +51,8 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
         raise ValueError(f"average: got rows={rows}, want {len(learners)} numbers >= 0, with one above 0")
     with ExitStack() as permits:
         for learner in {id(a): a for a in learners}.values():
-            permits.enter_context(exclusive(learner.permit))
+            take(learner.permit)
+            permits.callback(learner.permit.append, None)
         _average(learners, rows)
 
 

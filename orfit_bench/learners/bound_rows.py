@@ -3,7 +3,7 @@
 A function takes NumPy rows and numbers of the learner's dtype. It says that the general path has to learn all others,
 which converts or refuses them, and those that the kernel refused, for which the general path finds the reason.
 
-What `exclusive` and `marked_if_interrupted` do is written out here: a context manager takes a microsecond, twice the
+What `take` and `marked_if_interrupted` do is written out here: a context manager takes a microsecond, twice the
 time of a row with few features.
 """
 

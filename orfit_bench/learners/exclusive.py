@@ -10,28 +10,20 @@ BUSY = (
     "this learner is learning in another thread: use one learner in each thread, and merge them, or guard its calls by "
     "a lock"
 )
-
-
 DISCARDED: list[None] = []
 """The permit of a state that its learner has replaced: nobody gets it."""
 
 
-class exclusive:  # used as a context manager, which costs half of one made by contextlib
-    """Hold the permit of a learner while its state changes. Raises RuntimeError if another thread has it."""
+def take(permit: list[None]) -> None:
+    """Take the permit, which the caller gives back: `take(permit)`, and `permit.append(None)` in a `finally` clause.
 
-    __slots__ = ("_permit",)
-
-    def __init__(self, permit: list[None]) -> None:
-        self._permit = permit
-
-    def __enter__(self) -> None:
-        try:
-            del self._permit[0]  # no interruption comes between this and the block
-        except IndexError:
-            raise RuntimeError(BUSY) from None
-
-    def __exit__(self, *_: object) -> None:
-        self._permit.append(None)
+    Ctrl-C can come neither between the deletion and the block of the caller nor before the entry is given back, as it
+    can in the methods of a context manager. Raises RuntimeError if another thread has the permit.
+    """
+    try:
+        del permit[0]
+    except IndexError:
+        raise RuntimeError(BUSY) from None
 
 
 class HasPermit(Protocol):
@@ -50,7 +42,11 @@ def by_one_thread(act: Callable[Concatenate[Self, Given], Result]) -> Callable[C
 
     @wraps(act)
     def call(self: Self, /, *given: Given.args, **named: Given.kwargs) -> Result:
-        with exclusive(self.permit):
+        permit = self.permit
+        take(permit)
+        try:
             return act(self, *given, **named)
+        finally:
+            permit.append(None)
 
     return call

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import sparse, weighting
 from orfit_bench.learners.attributes import Attributes
-from orfit_bench.learners.exclusive import BUSY, exclusive
+from orfit_bench.learners.exclusive import BUSY, by_one_thread, take
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
 from orfit_bench.learners.targets import Rows, with_classes
@@ -175,6 +175,7 @@ class Learner(Attributes):
         state = self._usable()
         return type(self)(self.rule, self.rule.copy(state) if state else None)
 
+    @by_one_thread
     def merge(self, other: Learner) -> Self:
         """Merge the state of another learner into this one, as if its rows had followed those of this learner.
 
@@ -217,11 +218,10 @@ class Learner(Attributes):
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
-        with exclusive(self.permit):
-            found = merged(self.rule, self._usable(), other.rule, other.live_state)
-            if found is not None:
-                found.permit = self.permit
-            self.live_state = found
+        found = merged(self.rule, self._usable(), other.rule, other.live_state)
+        if found is not None:
+            found.permit = self.permit
+        self.live_state = found
         if self._state:
             self.rule.warn_of_lost_precision(self._state)
         return self
@@ -290,10 +290,14 @@ class Learner(Attributes):
         call would double the cost of a row, and is needed only for a broken kernel or Ctrl-C. If functions of users may
         fail, the state is copied.
         """
-        with exclusive(self.permit):
+        permit = self.permit
+        take(permit)
+        try:
             if not rows.fit(self._state):  # they were read before another thread learned
                 raise RuntimeError(BUSY)
             return self._change(rows, act, *arguments)
+        finally:
+            permit.append(None)
 
     def _change(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
         old = state = self._state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -170,5 +169,5 @@ fault(
     "a learner that learns in one thread takes the rows of another",
     "a_learner_that_learns_refuses_other_threads",
     "learn_one_refuses_other_threads",
-    host=(learners, "exclusive", lambda permit: nullcontext()),
+    host=(learners, "take", lambda permit: None),
 )

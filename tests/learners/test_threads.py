@@ -1,5 +1,6 @@
 """Threads: one learner in two threads at once is refused, a learner for each thread is safe."""
 
+import signal
 import sys
 import threading
 
@@ -166,3 +167,33 @@ def test_a_merge_waits_for_no_thread():
     assert len(refused_meanwhile(one, lambda a: a.partial_fit(X[20:40], y[20:40]), lambda a: a.merge(other))) == 1
     assert one.state().identical(alone.state())
     assert one.merge(other).n_samples_seen_ == 38
+
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timers")
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_ctrl_c_at_any_moment_leaves_a_learner_that_learns_or_says_why_not(backend):
+    """It left one learner in seven that said for ever that another thread learned, or rows that were not counted."""
+    calls = [lambda a: a.learn_one(np.ones(1), 1.0), lambda a: a.partial_fit([[1.0], [1.0]], [1.0, 1.0])]
+    rng, before = np.random.default_rng(0), signal.signal(signal.SIGALRM, interrupt)
+    begun = ob.create("ridge", backend=backend).partial_fit([[1.0], [1.0]], [1.0, 1.0])
+    prior = begun.array("information")[0, 0] - 2
+    try:
+        for i in range(600):
+            learner, call = begun.copy(), calls[i % 2]
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(2e-5, 4e-4))
+                while True:
+                    call(learner)
+            except KeyboardInterrupt:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            if refusal := error_of(lambda call=call, learner=learner: call(learner)):
+                assert "interrupted" in refusal
+            else:
+                assert learner.array("information")[0, 0] == prior + learner.n_samples_seen_
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
