@@ -49,7 +49,7 @@ class Rows(NamedTuple):
         if self.sizes is state.sizes:
             return True
         if self.classes:
-            begins_alike = self.classes[: len(state.classes)] == state.classes
+            begins_alike = self.classes is state.classes or self.classes[: len(state.classes)] == state.classes
             return begins_alike and self.sizes.n_features == state.sizes.n_features
         return self.sizes == state.sizes
 
