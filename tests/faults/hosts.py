@@ -73,6 +73,7 @@ fault(
     "vector_as_one_row",
     "a vector is accepted as one row",
     "invalid_shapes_are_refused",
+    "changed_sizes_are_refused",
     "calls_give_the_same_errors",
     "questions_give_the_same_errors",
     "any_order_of_operations",

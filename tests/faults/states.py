@@ -155,6 +155,8 @@ class Hidden:
 fault(
     "hidden",
     Hidden.__doc__,
+    "a_learner_that_learns_refuses_other_threads",
+    "learn_one_refuses_other_threads",
     "outputs_may_be_permuted",
     "copy_continues_identically",
     "pickle_continues_identically",

@@ -93,6 +93,8 @@ def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:
 def _try_all(context: CheckContext, learner: Any, copied: Any, rows: Chunk, found: dict[str, str]) -> None:
     """Try every call that learns, and one of a copy, and keep their errors."""
     calls: dict[str, Call] = dict(calls_that_learn(context))
+    if learner.pending:  # for which a step is refused first
+        calls.pop("step", None)
     if not needs_single_rows(context):
         calls["learn_one"] = lambda learner, rows: learn_one(learner, rows.X[0], rows, 0)
     tried = {name: (call, learner) for name, call in calls.items()} | {"a copy": (context.learn_silently, copied)}
