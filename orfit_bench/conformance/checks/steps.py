@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,13 +41,12 @@ def rows_of_a_step_may_be_permuted(context: CheckContext) -> Deviation:
     skip_if(context.variant.model is not LINEAR, "with more gradients than parameters the last digits decide the rank")
     chunk = context.rows(n=sum(SIZES))
     learner, other = context.initialize(chunk), context.initialize(chunk)
-    with _refusals_skipped(context):
-        if context.method.traits.labels:  # which are numbered in the order in which they come
-            context.step(learner, chunk)
-            context.step(other, chunk)
-        _learn_steps(context, learner, chunk)
-        for step in _steps(chunk):
-            context.step(other, step.map(lambda a: a[::-1]))
+    if context.method.traits.labels:  # which are numbered in the order in which they come
+        context.step(learner, chunk)
+        context.step(other, chunk)
+    _learn_steps(context, learner, chunk)
+    for step in _steps(chunk):
+        context.step(other, step.map(lambda a: a[::-1]))
     return context.compare(chunk, (other, learner), learn=_learn_steps)
 
 
@@ -63,8 +60,7 @@ def missing_rows_of_a_step_are_left_out(context: CheckContext) -> Deviation:
     found = []
     for n in (1, 2):  # rows missing from each step
         learner, other = context.initialize(chunk), context.initialize(chunk)
-        with _refusals_skipped(context):
-            _learn_steps(context, other, present)
+        _learn_steps(context, other, present)
         for step in _steps(present):
             context.step(learner, _with_missing(step, n))
         fields, expected = host_arrays_of(learner), host_arrays_of(other)
@@ -100,16 +96,6 @@ def steps_with_extreme_rows(context: CheckContext) -> None:
             except DivergedError:
                 ensure(learner.to_bytes() == before, f"a step with row {extreme} of size {size:.0e} was half refused")
             ensure_finite_state(learner, f"after a step with row {extreme} of size {size:.0e}")
-
-
-@contextmanager
-def _refusals_skipped(context: CheckContext) -> Iterator[None]:
-    """NotApplicable for steps that are refused where that is allowed, as rows that contradict each other are."""
-    try:
-        yield
-    except DivergedError as error:
-        skip_if(not context.variant.guaranteed, f"such steps are refused: {error}")
-        raise
 
 
 def _learn_steps(context: CheckContext, learner: Any, chunk: Chunk) -> None:

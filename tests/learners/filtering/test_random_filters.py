@@ -131,4 +131,4 @@ def test_large_errors_are_warned_of(form: str, dtype: str, backend: str, series:
     allowed = ALLOWED * np.finfo(dtype).eps ** (1 / 3)
     silent = [error for error, warned in found if not warned and not error <= allowed]
     assert not silent
-    assert sum(not warned for _, warned in found) > 0.8 * len(found)
+    assert sum(not warned for _, warned in found) > 0.85 * len(found)

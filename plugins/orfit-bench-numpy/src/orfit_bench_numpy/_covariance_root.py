@@ -117,9 +117,8 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     S = np.hstack([turned[:, ~unknown], after[q:, q:]])
     U = exact_directions(J, R)
     S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
-    # what rounding leaves is magnified by the rows that were nearly known; a transition, of any later step, replaces
-    # `scale`
-    S, largest = drop_known_directions(S, np.sqrt(s.scale), rounding_bound(S) / values[unknown].min(initial=1))
+    least = 1 if s.moved else values[unknown].min(initial=1)  # rows that were nearly known magnify rounding
+    S, largest = drop_known_directions(S, np.sqrt(s.scale), rounding_bound(S) / least)
     H = (W[:, unknown] / values[unknown]).T * unit.T  # H T T' H' = I
     verdict = judge_errors(s, H, J, E, p)
     if verdict != REFUSED and largest > float(np.finfo(S.dtype).eps) ** 0.5:
