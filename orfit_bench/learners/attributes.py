@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.learners.advice import FIXED, about_learner, refuse_assignment
-from orfit_bench.learners.exclusive import DISCARDED
+from orfit_bench.learners.permits import DISCARDED
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.setting import describe_value
@@ -108,6 +108,12 @@ class Attributes:
         elif state is not None:
             state.permit = self.permit
         self._state = state
+
+    def _replace_state(self, state: LearnerState | None) -> None:
+        """Have a state that this learner has made in a call that holds the permit."""
+        if state is not None:
+            state.permit = self.permit
+        self.live_state = state
 
     def _find_single_row(self) -> SingleRow | None:
         """The short path for one row per call; None without one, or if a row without names needs a warning."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
-from orfit_bench.learners.exclusive import take
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.permits import take
 from orfit_bench.state import merging
 
 

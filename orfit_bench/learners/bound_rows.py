@@ -161,7 +161,8 @@ def _bind_rows(
             if learned < 0:
                 return None
             state.n_steps += learned
-            state.n_samples += n if learned == n else 0
+            if learned == n:
+                state.n_samples += n
         except BaseException as error:
             state.interrupted = type(error).__name__
             raise

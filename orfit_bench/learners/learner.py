@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import sparse, weighting
 from orfit_bench.learners.attributes import Attributes
-from orfit_bench.learners.exclusive import BUSY, by_one_thread, take
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
+from orfit_bench.learners.permits import BUSY, by_one_thread, take
 from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
@@ -218,10 +218,7 @@ class Learner(Attributes):
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
-        found = merged(self.rule, self._usable(), other.rule, other.live_state)
-        if found is not None:
-            found.permit = self.permit
-        self.live_state = found
+        self._replace_state(merged(self.rule, self._usable(), other.rule, other.live_state))
         if self._state:
             self.rule.warn_of_lost_precision(self._state)
         return self
@@ -300,6 +297,7 @@ class Learner(Attributes):
             permit.append(None)
 
     def _change(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
+        """The same by a thread that holds the permit."""
         old = state = self._state
         if state is None:
             state = self.rule.init(rows.sizes, rows.classes)
@@ -314,16 +312,13 @@ class Learner(Attributes):
         except DivergedError:
             learned = state.n_samples - seen
             known = len(rows.classes) - sum(row >= learned for row in rows.arrivals)
-            known_state = with_classes(self.rule, state, rows.classes[:known])
-            known_state.permit = self.permit
-            self.live_state = known_state
+            self._replace_state(with_classes(self.rule, state, rows.classes[:known]))
             if self._state:
                 self.rule.warn_of_lost_precision(self._state)
             raise
         except BaseException as error:
             if backup:
-                backup.permit = self.permit
-                self.live_state = backup
+                self._replace_state(backup)
             elif old:
                 old.n_steps, old.n_samples = steps, seen
                 if isinstance(error, KeyboardInterrupt):  # which may come after the kernel as well

@@ -30,13 +30,12 @@ def averages_count_copies(context: CheckContext) -> Deviation:
         average(copies)
         now = [learner.n_samples_seen_ for learner in by_rows]
         ensure(now == seen, f"after an average by rows={counts} the learners count {now} rows, before {seen}")
-        found += [_compare(context, learner, copies[0]) for learner in by_rows]
+        found += [
+            compare_learners(context, learner, copies[0], "averaged by rows", arrays_only=True, by_rows=True)
+            for learner in by_rows
+        ]
     _ensure_refused(context, parts)
     return worst(found)
-
-
-def _compare(context: CheckContext, learner: Any, want: Any) -> Deviation:
-    return compare_learners(context, learner, want, "averaged by rows", arrays_only=True, by_rows=True)
 
 
 def _ensure_refused(context: CheckContext, learners: list[Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
-from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.checks.single_rows import learn_one, learn_one_by_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 
@@ -78,16 +78,12 @@ def interrupted_learn_one_ends_a_learner(context: CheckContext) -> None:
     skip_if_time_varying(context)
     chunk = context.rows(n=(KNOWN + 1) * context.batch_size)
 
-    def learn(learner: Any, rows: Chunk) -> None:
-        for i, x in enumerate(rows.X):
-            learn_one(learner, x, rows, i)
-
-    learner, before = _interrupt(context, chunk, learn)
+    learner, before = _interrupt(context, chunk, learn_one_by_one)
     _ensure_refuses(context, learner, before, chunk, "after learn_one was interrupted")
     at = KNOWN * context.batch_size
     rest, known = chunk.cut(at, len(chunk.X)), context.train(chunk.cut(0, at))
     for one in (before, known):
-        learn(one, rest)
+        learn_one_by_one(one, rest)
     context.ensure_identical(before, known, "the copy from before the interrupted call")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if, skip_if_time_varying
 from orfit_bench.conformance.checks.invalid_input import integers_that_are_rounded
-from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.checks.single_rows import learn_one, learn_one_by_one, needs_single_rows
 from orfit_bench.conformance.checks.surroundings import Inspected, ensure_dtype
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen
@@ -53,21 +53,16 @@ def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
     skip_if_time_varying(context)
     chunk = rows_of_integers(context.rows())
     skip_if(not context.accepts(chunk), "it does not take integers as targets")
-    _ensure_equal(context, chunk, TYPES, _learn_one_by_one)
+    _ensure_equal(context, chunk, TYPES, learn_one_by_one)
     if context.method.traits.numbers and chunk.y is not None and chunk.y.ndim == 1:
         two = chunk._replace(y=frozen(np.column_stack([chunk.y, 2 * chunk.y])))
-        _ensure_equal(context, two, TYPES, _learn_one_by_one)
+        _ensure_equal(context, two, TYPES, learn_one_by_one)
     large = chunk.with_rows(np.full_like(chunk.X, LARGE))
-    _ensure_equal(context, large, {"large int64": TYPES["int64"]}, _learn_one_by_one, rows_only=True)
+    _ensure_equal(context, large, {"large int64": TYPES["int64"]}, learn_one_by_one, rows_only=True)
     learner = context.train(context.rows())
     for number in integers_that_are_rounded(context):
         act = partial(learn_one, learner, np.full(chunk.X.shape[1], number), chunk, 0)
         ensure_raises(act, ValueError, f"learn_one of {number}, which would be rounded")
-
-
-def _learn_one_by_one(learner: Any, chunk: Chunk) -> None:
-    for i, x in enumerate(chunk.X):
-        learn_one(learner, x, chunk, i)
 
 
 def _ensure_equal(

@@ -77,7 +77,7 @@ def earlier_formats_are_read(context: CheckContext) -> None:
         for number in (1, 2, 3):
             earlier = in_format(members, number)
             if number == 1:
-                np.savez(path, allow_pickle=False, **without_version(earlier))
+                np.savez(path, allow_pickle=False, **_without_version(earlier))
                 context.ensure_identical(load(path, **context.model), learner, "read without a version")
             np.savez(path, allow_pickle=False, **earlier)
             context.ensure_identical(load(path, **context.model), learner, f"read from format {number}")
@@ -102,7 +102,7 @@ def in_format(members: dict[str, Any], number: int) -> dict[str, Any]:
     return {"header": header, **arrays, **sums}
 
 
-def without_version(members: dict[str, Any]) -> dict[str, Any]:
+def _without_version(members: dict[str, Any]) -> dict[str, Any]:
     """The same file before versions of the specification were written."""
     head = json.loads(bytes(members["header"]))
     del head["spec_version"]

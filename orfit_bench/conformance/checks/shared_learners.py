@@ -10,7 +10,7 @@ from typing import Any
 
 from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
-from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.checks.single_rows import learn_one, learn_one_by_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 
@@ -54,11 +54,7 @@ def learn_one_refuses_other_threads(context: CheckContext) -> None:
     """The same while `learn_one` learns a row."""
     skip_if_time_varying(context)
 
-    def learn(learner: Any, rows: Chunk) -> None:
-        for i, x in enumerate(rows.X):
-            learn_one(learner, x, rows, i)
-
-    _ensure_alone(context, "learn_one", learn)
+    _ensure_alone(context, "learn_one", learn_one_by_one)
 
 
 def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:

@@ -35,6 +35,12 @@ def learn_one(learner: Any, x: Any, chunk: Chunk, i: int) -> None:
             learner.learn_one(x, y)
 
 
+def learn_one_by_one(learner: Any, chunk: Chunk) -> None:
+    """Learn all rows by `learn_one`."""
+    for i, x in enumerate(chunk.X):
+        learn_one(learner, x, chunk, i)
+
+
 def predict_one(context: CheckContext, learner: Any, x: Array) -> Array:
     """The prediction for one row, or its projection, in host memory."""
     supervised = context.method.traits.supervised

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners.encoding import encode_labels
-from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
+from orfit_bench.learners.permits import by_one_thread
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes

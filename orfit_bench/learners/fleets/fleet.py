@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from orfit_bench.learners.advice import FIXED, refuse_assignment
-from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.fleets import serialization
 from orfit_bench.learners.fleets.learning import (
@@ -34,6 +33,7 @@ from orfit_bench.learners.fleets.state import (
 )
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.merging import merged
+from orfit_bench.learners.permits import by_one_thread
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes

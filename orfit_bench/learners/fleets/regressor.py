@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
+from orfit_bench.learners.permits import by_one_thread
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
 

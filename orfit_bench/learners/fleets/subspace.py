@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners.exclusive import by_one_thread
 from orfit_bench.learners.fleets.fleet import Fleet
+from orfit_bench.learners.permits import by_one_thread
 from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.learners.exclusive import by_one_thread
+from orfit_bench.learners.permits import by_one_thread
 from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.learning import learn
 from orfit_bench.learners.pipelines.position import standardizer_of
