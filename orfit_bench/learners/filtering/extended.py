@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,9 +139,9 @@ def variances_of(records: Moments) -> Array:
 
 
 def filtered_rows(
-    transitions: Sequence[Array], before: Moments, after: Array, X: Array, Y: Array, p: FilterParameters
+    transitions: Callable[[], Sequence[Array]], before: Moments, after: Array, X: Array, Y: Array, p: FilterParameters
 ) -> FilteredRows:
-    """The rows X (n, p) of a linear model and moments before and after each, as estimates of rounding get them."""
+    """What estimates of rounding need of rows X (n, p) of a linear model, from the moments before and after each."""
     E = to_host(Y - (X[:, None] @ before.mean)[:, 0]).astype(float)
     along = to_host(((X[:, None] @ before.covariance)[:, 0] * X).sum(axis=1)).astype(float)
     noise = np.broadcast_to(to_host(p.observation_noise).reshape(-1), len(X))

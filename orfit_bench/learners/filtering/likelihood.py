@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from orfit_bench.learners.filtering.extended import (
 )
 from orfit_bench.learners.filtering.rounding import (
     MARGIN,
-    Estimate,
+    CloseEstimate,
     QuickEstimate,
     error_of_density,
 )
@@ -63,23 +64,29 @@ def log_likelihood(
             return found
         for a, first in zip(s, start, strict=True):
             a[...] = first
-    rounding = Estimate(len(s.mean), X.dtype)
+    return _closely_estimated(extended, s, X, Y, p, record)
+
+
+def _closely_estimated(
+    extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
+) -> LogLikelihood:
+    """The log density with a close estimate of its error; without one where the filter keeps a root."""
+    rounding, keeps_root = CloseEstimate(len(s.mean), X.dtype), hasattr(s, "root")
     total, error, done = _of_recorded_rows(s, X, Y, p, record, rounding) if record else LogLikelihood()
     for i in range(done, len(X)):
         here, row = p.at(i), slice(i, i + 1)
-        before = variances_in_host(s)
+        before = None if keeps_root else variances_in_host(s)
         applied, A = extended.predict_step(s, here)
         if not applied:
             return LogLikelihood(total, error, i)
-        has_no_root = not hasattr(s, "root")
-        if has_no_root and A is not None:
+        if before is not None and A is not None:
             rounding.move(to_host(A), before, variances_in_host(s))
         seen = extended.innovation(s, X[row], Y[row], here, None)
         if seen is None:
             continue
         S = to_host(covariance_along(s, seen.J) + seen.R).astype(float)
         density = log_density(seen, S, s)
-        if has_no_root and not math.isinf(density):
+        if not (keeps_root or math.isinf(density)):
             error += _error_of_step(seen, S, s, rounding)
         if not extended.apply(s, seen, here):
             return LogLikelihood(total, error, i)
@@ -98,7 +105,7 @@ def variances_in_host(s: Any) -> np.ndarray[Any, Any]:
     return found
 
 
-def _error_of_step(seen: Innovation, S: np.ndarray[Any, Any], s: Any, rounding: Estimate) -> float:
+def _error_of_step(seen: Innovation, S: np.ndarray[Any, Any], s: Any, rounding: CloseEstimate) -> float:
     """The error of the log density of one step, whose rows (q, p) have the covariance S (q, q), positive definite.
 
     Each row counts by its error and variance given those before it.
@@ -111,7 +118,7 @@ def _error_of_step(seen: Innovation, S: np.ndarray[Any, Any], s: Any, rounding: 
 
 
 def _of_recorded_rows(
-    s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int], rounding: QuickEstimate | Estimate
+    s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int], rounding: QuickEstimate | CloseEstimate
 ) -> LogLikelihood:
     """The log density of the first rows, by the moments before each of them."""
     total, error, done, size = 0.0, 0.0, 0, max(1, RECORDED_NUMBERS // s.covariance.size)
@@ -124,7 +131,7 @@ def _of_recorded_rows(
         n = len(x)
         given = x[:learned], y[:learned], here.rows(slice(0, learned))
         seen_before, seen_after = (Moments(*(a[:learned] for a in records)) for records in (before, after))
-        rows = filtered_rows(here.transitions(learned, identity), seen_before, seen_after, *given)
+        rows = filtered_rows(partial(here.transitions, learned, identity), seen_before, seen_after, *given)
         relative, seen = rounding.of_rows(rows), rows.observed
         total += normal_log_density(rows.E[seen], rows.variances[seen])
         error += error_of_density(relative[seen], rows.E[seen], rows.variances[seen])

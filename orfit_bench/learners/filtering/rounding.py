@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,23 +33,24 @@ def most_error_of_inverses(dtype: np.dtype[Any], computed: np.dtype[Any]) -> flo
 
 
 class FilteredRows(NamedTuple):
-    """Steps of a row each. Transitions and covariances may be on a device; the others are in host memory."""
+    """n steps of one row each. Transitions and covariances may be on a device; the others are in host memory."""
 
-    transitions: Sequence[Array]
-    """Those (p, p) to each row."""
+    transitions: Callable[[], Sequence[Array]]
+    """Returns the transition (p, p) to each row: only the close estimate needs them."""
     covariances: Array
-    """Those (n, p, p) before each row."""
+    """The covariance (n, p, p) before each row."""
     before: Array
     """The variances (n, p) of the parameters before each row."""
     after: Array
-    """And after it."""
+    """The variances (n, p) of the parameters after each row."""
     X: Array
+    """The rows (n, p)."""
     E: Array
-    """The errors (n, r); NaN where there is no target."""
+    """The forecast errors (n, r); NaN where there is no target."""
     variances: Array
-    """Those (n,) of the forecasts, noise included."""
+    """The variances (n,) of the forecasts, noise included."""
     noise: Array
-    """The part (n,) that is noise."""
+    """The variances (n,) of the noise."""
 
     @property
     def observed(self) -> Array:
@@ -58,7 +59,7 @@ class FilteredRows(NamedTuple):
 
 
 class QuickEstimate:
-    """Estimates, from variances alone, of the relative errors of the variances of forecasts, in the order of the rows.
+    """An estimate, from variances alone, of the relative rounding errors of forecast variances.
 
     A row leaves less of a parameter's variance than there was, with the rounding errors of what there was. It reduces
     the errors that earlier rows left as well: as much as the deviation of the parameter. Errors up to 50 eps are those
@@ -73,7 +74,7 @@ class QuickEstimate:
         """Those by which rounding is measured."""
 
     def of_rows(self, rows: FilteredRows) -> Array:
-        """The errors (n,) of the variances of these forecasts."""
+        """The relative errors (n,) of the forecast variances; rows come in order."""
         J = rows.X
         info = np.finfo(J.dtype)
         now = np.log(np.maximum(np.abs(rows.before), info.tiny))
@@ -88,11 +89,11 @@ class QuickEstimate:
         return np.where(relative > 50 * info.eps, relative, 0)
 
 
-class Estimate:
-    """The size of the errors that rounding leaves in a filter's covariance, itself as a covariance D (p, p), in turn.
+class CloseEstimate:
+    """A first-order estimate of the rounding errors of a filter's covariance: a matrix D (p, p), step by step.
 
-    Moves and rows change it as they change the errors that are there: D <- A D A' and D <- (I - K X') D (I - K X')'.
-    Each leaves eps times the variances that it subtracts from.
+    Transitions and rows change D as they change the errors of the covariance: D <- A D A' and
+    D <- (I - K X') D (I - K X')'. Each operation adds eps times the variances that it subtracts from.
     """
 
     def __init__(self, p: int, dtype: np.dtype[Any]) -> None:
@@ -102,18 +103,18 @@ class Estimate:
         """The variances after the last row."""
 
     def move(self, A: Array, before: Array, after: Array) -> None:
-        """By a transition A (p, p), of variances (p,) before it, and after it with the process noise."""
+        """Propagate D through a transition A (p, p), with the variances (p,) before it and after it."""
         if not np.array_equal(A, np.eye(len(A))):
             self._D = A @ self._D @ A.T
         self._leave(np.maximum((A * A) @ np.abs(before), np.abs(after)))
 
     def along(self, J: Array) -> Array:
-        """Of the variances along rows J (q, p): the errors (q,)."""
+        """The errors (q,) of the variances along rows J (q, p)."""
         found: Array = np.vecdot(J @ self._D, J)
         return found
 
     def correct(self, J: Array, K: Array, variances: Array, has_noise: bool = True) -> None:
-        """By rows J (q, p) with the gain K (p, q), of variances (p,) before it."""
+        """Propagate D through the correction by rows J (q, p) with the gain K (p, q), from variances (p,) before it."""
         U, M = self._D @ J.T, J @ self._D @ J.T
         self._D = self._D - K @ U.T - U @ K.T + K @ M @ K.T
         if has_noise:  # without it, what rounding leaves of the variance becomes zero
@@ -125,14 +126,15 @@ class Estimate:
         return float(np.divide(errors, variances, out=np.zeros_like(errors), where=variances > 0).max(initial=0))
 
     def of_rows(self, rows: FilteredRows) -> Array:
-        """The relative errors (n,) of the variances of these forecasts."""
+        """The relative errors (n,) of the forecast variances; rows come in order."""
         return self.of_rows_and_variances(rows)[0]
 
     def of_rows_and_variances(self, rows: FilteredRows) -> tuple[Array, float]:
         """The same, and the largest relative error of a parameter's variance after a row with noise."""
         found, largest, observed = np.zeros(len(rows.X)), 0.0, rows.observed & (rows.variances > 0)
+        transitions = rows.transitions()
         for t, (x, before, after) in enumerate(zip(rows.X, rows.before, rows.after, strict=True)):
-            self.move(to_host(rows.transitions[t]), self._last, before)
+            self.move(to_host(transitions[t]), self._last, before)
             if observed[t]:
                 K = to_host(rows.covariances[t]) @ x / rows.variances[t]
                 found[t] = self.along(x[None])[0] / rows.variances[t]
@@ -143,17 +145,17 @@ class Estimate:
         return found, largest
 
     def _leave(self, variances: Array) -> None:
-        """Add what rounding leaves of differences of such variances (p,)."""
+        """Add the rounding errors of differences of variances (p,)."""
         self._D = self._D + np.diag(self._eps * variances)
 
 
 def error_of_density(errors: Array, E: Array, variances: Array) -> float:
-    """Of the log density of E (n, c), whose rows have these variances (n,) with these relative errors (n,)."""
+    """The error of the log density of E (n, c), whose rows have variances (n,) with relative errors (n,)."""
     squares = np.vecdot(E, E) / variances
     return float((errors * (E.shape[1] + squares)).sum() / 2)
 
 
 def error_of_means(errors: Array, E: Array, variances: Array) -> float:
-    """Of the mean after a correction by such errors E, in its deviations: the largest of the rows."""
+    """The largest error of a mean after a correction by forecast errors E (n, c), in deviations."""
     squares = np.vecdot(E, E) / variances
     return float((errors * np.sqrt(1 + squares)).max(initial=0))

@@ -13,7 +13,7 @@ from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, fil
 from orfit_bench.learners.filtering.in_float64 import Pass
 from orfit_bench.learners.filtering.rounding import (
     MARGIN,
-    Estimate,
+    CloseEstimate,
     QuickEstimate,
     error_of_means,
     most_deviations,
@@ -114,14 +114,14 @@ def error_before(steps: FilterPass, given: Pass, most: float) -> float:
 
     Where variances alone show that it is far below `most`, 0.
     """
-    rows = filtered_rows(steps.transitions, steps.predicted, steps.corrected, given.X, given.Y, given.p)
+    rows = filtered_rows(lambda: steps.transitions, steps.predicted, steps.corrected, given.X, given.Y, given.p)
     p, noisy = rows.X.shape[1], rows.observed & (rows.noise > 0)
     E, variances = rows.E[noisy], rows.variances[noisy]
     left = float(np.finfo(given.X.dtype).eps) * (variances / rows.noise[noisy]).max(initial=0) / 2
     quick = max(error_of_means(QuickEstimate(p).of_rows(rows)[noisy], E, variances), left)
     if quick <= most / MARGIN:
         return 0.0
-    relative, largest = Estimate(p, given.X.dtype).of_rows_and_variances(rows)
+    relative, largest = CloseEstimate(p, given.X.dtype).of_rows_and_variances(rows)
     return float(np.maximum(error_of_means(relative[noisy], E, variances), largest / 2))
 
 

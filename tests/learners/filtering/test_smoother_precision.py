@@ -11,7 +11,7 @@ from helpers.filters import moments, stated
 
 import orfit_bench as ob
 from orfit_bench.learners.filtering.rounding import (
-    Estimate,
+    CloseEstimate,
     FilteredRows,
     QuickEstimate,
     error_of_density,
@@ -146,7 +146,7 @@ def test_errors_of_forecasts_are_measured_by_what_rows_left_behind() -> None:
 
 def test_errors_of_covariances_move_as_covariances_do() -> None:
     """The error of a variance is none of others, until a transition or a correlated row mixes them."""
-    eps, estimate, e = float(np.finfo(float).eps), Estimate(2, np.dtype(float)), np.eye(2)
+    eps, estimate, e = float(np.finfo(float).eps), CloseEstimate(2, np.dtype(float)), np.eye(2)
     estimate.correct(e[:1], e[:, :1] / 2, np.array([100.0, 0.0]))
     np.testing.assert_allclose(estimate.along(e), [100 * eps, 0])
     estimate.correct(e[:1], e[:, :1] / 2, np.array([100.0, 0.0]))  # leaves a quarter of it, and as much as before
@@ -161,11 +161,15 @@ def test_errors_of_covariances_move_as_covariances_do() -> None:
 def test_estimates_go_on_from_part_to_part() -> None:
     rng = np.random.default_rng(0)
     rows = filtered(rng.standard_normal((6, 3)), rng.uniform(1, 2, (6, 3)), np.full(6, 5.0))
-    rows = rows._replace(transitions=list(rng.standard_normal((6, 3, 3))))
+    moves = list(rng.standard_normal((6, 3, 3)))
+    rows = rows._replace(transitions=lambda: moves)
     rows.E[2] = np.nan
-    once, parts = Estimate(3, np.dtype(float)), Estimate(3, np.dtype(float))
+    once, parts = CloseEstimate(3, np.dtype(float)), CloseEstimate(3, np.dtype(float))
     want, largest = once.of_rows_and_variances(rows)
-    found = [parts.of_rows(FilteredRows(*(a[part] for a in rows))) for part in (slice(0, 2), slice(2, 6))]
+    found = [
+        parts.of_rows(FilteredRows(lambda part=part: moves[part], *(a[part] for a in rows[1:])))
+        for part in (slice(0, 2), slice(2, 6))
+    ]
     np.testing.assert_array_equal(np.concatenate(found), want)
     assert want[2] == 0
     assert (want[[0, 1, 3, 4, 5]] > 0).all()
