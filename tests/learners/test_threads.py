@@ -5,6 +5,7 @@ import sys
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import orfit_bench as ob
@@ -159,6 +160,31 @@ def error_of(act):
     except RuntimeError as error:
         return str(error)
     return ""
+
+
+class LearnsFirst:
+    """Targets that, when they are read, have the learner learn other rows, as a thread may after X was read."""
+
+    def __init__(self, learner, *first):
+        self._learner, self._first = learner, first
+
+    def __len__(self):
+        return len(y[:9])
+
+    def __array__(self, dtype=None, copy=None):
+        self._learner.partial_fit(*self._first)
+        return y[:9]
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_rows_that_were_read_before_the_first_ones_were_learned_are_refused(width):
+    """Their columns came in another order, or were others: they were learned in the wrong ones."""
+    table = pd.DataFrame(X[:9], columns=["a", "b", "c"])
+    learner, first = ob.create("rls", backend="numpy"), table[["c", "b", "a"][:width]]
+    alone = learner.copy().partial_fit(first, y[:9])
+    with pytest.raises(RuntimeError, match="another thread"):
+        learner.partial_fit(table, LearnsFirst(learner, first, y[:9]))
+    assert learner.state().identical(alone.state())
 
 
 def test_a_merge_waits_for_no_thread():

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.filters import NAN, Same, X, moments, y
+from helpers.filters import NAN, Same, X, moments, stated, y
 
 import orfit_bench as ob
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
@@ -161,7 +161,7 @@ def test_a_refusal_does_not_depend_on_the_chunks(backend: str) -> None:
 def test_nearly_dependent_rows_leave_no_variance_for_later_ones(backend: str, form: str, dtype: str) -> None:
     """Rows that depend on each other but for 1e-4 magnify rounding, by which later rows moved what is known."""
     moved, known = [], 0
-    for seed in range(150):
+    for seed in range(200):
         rng = np.random.default_rng(seed)
         d = int(rng.integers(2, 7))
         A, q = rng.standard_normal((d, d)), int(rng.integers(1, d))
@@ -180,3 +180,13 @@ def test_nearly_dependent_rows_leave_no_variance_for_later_ones(backend: str, fo
             moved.append(abs(moments(learner)[0] - before).max() / abs(before).max())
     assert known > 15
     assert max(moved) < {"float64": 1e-6, "float32": 1e-3}[dtype]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_rows_that_lose_half_of_the_digits_are_warned_of(backend: str) -> None:
+    """Two rows without noise that differ by 1e-5 have the relative variance 1e-10, and the mean six digits."""
+    A, targets = [[1.0, 0.0], [1.0, 1e-5]], [1.0, 1.00002]
+    for form, count in (("covariance", 1), ("square_root", 0)):
+        learner = ob.create("kalman", backend=backend, form=form, observation_noise=0.0)
+        assert len(stated(lambda learner=learner: learner.step(A, targets))) == count
+        np.testing.assert_allclose(moments(learner)[0].ravel(), [1, 2], rtol=1e-4)
