@@ -71,14 +71,14 @@ def judge_errors(s: Any, H: Array, J: Array, E: Array, p: Any) -> int:
 def remove_known_variances(P: Array, scale: Array, least: float, moves: bool) -> bool:
     """Set variances in P (p, p) that are only rounding beside `scale` to zero; returns whether few digits are left.
 
-    Rows of which only the share `least` was unknown magnify rounding by 1 / least, in combinations of the parameters
-    as well. Where the next transition replaces `scale`, with `moves`, these are removed now, too.
+    If only a share `least` of the variance along a row was unknown, rounding errors are 1 / least times as large.
+    Directions with no more variance than that are removed as well if the share is small, and with `moves`, since the
+    next transition replaces `scale`.
     """
-    bound, few = rounding_bound(P), float(np.finfo(P.dtype).eps) ** (2 / 3)
-    known = np.diagonal(P) <= bound * scale
-    has_few_digits = (
-        bool((~known & (np.diagonal(P) < few * scale)).any()) or least < float(np.finfo(P.dtype).eps) ** 0.5
-    )
+    eps = float(np.finfo(P.dtype).eps)
+    bound, few = rounding_bound(P), eps ** (2 / 3)
+    known, has_few = np.diagonal(P) <= bound * scale, np.diagonal(P) < few * scale
+    has_few_digits = bool((~known & has_few).any()) or least < eps**0.5
     P[known], P[:, known] = 0, 0
     if moves or least * len(P) < 1:
         P[...], largest = drop_known_directions(P, scale, bound / least)

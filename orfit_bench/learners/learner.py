@@ -290,7 +290,7 @@ class Learner(Attributes):
         permit = self.permit
         take(permit)
         try:
-            if not rows.fit(self._state):  # they were read before another thread learned
+            if not rows.fits(self._state):  # they were read before another thread learned
                 raise RuntimeError(BUSY)
             return self._change(rows, act, *arguments)
         finally:

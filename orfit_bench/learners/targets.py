@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     target_names: tuple[str, ...] = ()
     """The names of the columns of y, where they are known."""
 
-    def fit(self, state: LearnerState | None) -> bool:
+    def fits(self, state: LearnerState | None) -> bool:
         """Whether they have the sizes, the known classes and the names of a state."""
         if state is None:
             return True
