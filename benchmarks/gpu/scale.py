@@ -30,7 +30,7 @@ FLEETS: dict[str, tuple[str, dict[str, Any], int, int, int]] = {
 """Method, settings, members, features, and rows of each member in a call."""
 END_STATES = {"ridge, d = 2,048": 2048, "ridge, d = 4,096": 4096, "ridge, d = 8,192": 8192}
 """Features."""
-CHUNK, CHUNKS = 8192, 4
+CHUNK, CHUNKS = 16_384, 8
 """Rows of a chunk, and chunks before the weights are asked for."""
 FLEET_HEAD = (
     "| fleet | members | d | rows each | rows there, rows/s | rows here, rows/s | Numba, rows/s "

@@ -33,7 +33,7 @@ def weights_of_rows(ff: Array, t: Array, starts: Array) -> Array:
     ff and t (m,) are the factors of the members and their first steps; their rows are starts[j] to starts[j + 1].
     """
     if not (ff > 1).any():
-        return np.ones(starts[-1])
+        return np.broadcast_to(1.0, starts[-1])
     of = np.repeat(np.arange(len(ff)), np.diff(starts))
     steps = (t - starts[:-1])[of] + np.arange(len(of), dtype=float)
     return np.where(ff[of] > 1, ff[of] ** -steps, 1.0)

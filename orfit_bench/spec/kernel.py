@@ -97,6 +97,7 @@ class FleetParams(Protocol):
     """The parameters of a call for N learners; the settings are attributes too.
 
     A number is an array (m,), one value for each of `members`, and a schedule an array (n,), one value for each row.
+    Where all share one value it may be a view of it, with a stride of zero, which is not to be written to.
     """
 
     @property
@@ -106,6 +107,10 @@ class FleetParams(Protocol):
     @property
     def starts(self) -> NDArray[Any]:
         """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1], none or any number."""
+
+    @property
+    def rows_each(self) -> int | None:
+        """The number of rows of each learner where all N have equally many; None where they may differ."""
 
     @property
     def t(self) -> NDArray[Any]:

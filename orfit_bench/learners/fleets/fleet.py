@@ -12,9 +12,9 @@ from orfit_bench.learners.advice import FIXED, refuse_assignment
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.fleets import serialization
 from orfit_bench.learners.fleets.learning import (
-    check_counts,
     count_steps,
     describe_divergence,
+    learned_all,
     validate_rows,
     warn_of_lost_precision,
 )
@@ -385,7 +385,7 @@ class Fleet:
             with np.errstate(all="ignore"):
                 p = FleetParameters(self.members, state, rows)
                 learned = rule.kernel.fleet_learn(state.arrays, X, Y_there, p, out)
-                check_counts(learned, rows)
+                complete = learned_all(learned, rows)
         except BaseException as error:
             state.interrupted = type(error).__name__
             self.live_state = state
@@ -394,7 +394,7 @@ class Fleet:
         state.feature_names, state.target_names = rows.names, rows.target_names
         count_steps(self.members, state, rows, learned)
         self._note_classes(state, rows, Y, learned)
-        diverged = describe_divergence(self.members, state, rows, learned)
+        diverged = None if complete else describe_divergence(self.members, state, rows, learned)
         warn_of_lost_precision(self.members, state)
         if diverged:
             raise diverged

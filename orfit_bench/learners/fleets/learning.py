@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, DivergedError
-from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.spec.backend import Array
@@ -30,14 +30,27 @@ def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array
         validate(members.settings(i), int(state.n_steps[i]), rows.X[part], Y[part], False, True)
 
 
-def check_counts(learned: object, rows: FleetRows) -> None:
-    """ValueError unless a kernel returned a number of rows for each member that has some, at most all of them."""
+def learned_all(learned: object, rows: FleetRows) -> bool:
+    """Whether all members learned all their rows.
+
+    ValueError unless a kernel returned a number of rows for each member that has some, at most all of them.
+    """
     counts = np.asarray(learned)
-    is_count = counts.shape == rows.members.shape and counts.dtype.kind in "iu"
-    if not is_count or (len(counts) and (counts.min() < 0 or (counts > rows.counts).any())):
+    is_count = counts.shape == rows.counts.shape and counts.dtype.kind in "iu"
+    if is_count and are_equal(counts, rows.counts):
+        return True
+    if not is_count or counts.min() < 0 or (counts > rows.counts).any():
         raise ValueError(
             f"fleet_learn returned {learned!r}, want the number of rows learned of each member, at most {rows.counts}"
         )
+    return False
+
+
+def are_equal(a: HostArray, b: HostArray) -> bool:
+    """Whether two arrays of one shape are equal; views of one number are compared as numbers."""
+    if len(a) and not any((*a.strides, *b.strides)):
+        return bool(a[0] == b[0])
+    return bool((a == b).all())
 
 
 def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> None:
@@ -53,11 +66,9 @@ def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: A
     state.arrays.moved[moving[moves[moving]] if len(moves) > 1 else moving[moves.repeat(len(moving))]] = 1
 
 
-def describe_divergence(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> DivergedError | None:
-    """The error for members that have learned fewer rows than they got; None if there are none."""
+def describe_divergence(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> DivergedError:
+    """The error for members that have learned fewer rows than they got."""
     failed = np.flatnonzero(learned < rows.counts)
-    if not len(failed):
-        return None
     diverged = tuple(rows.members[failed].tolist())
     row = rows.row_in_call(int(failed[0]), int(learned[failed[0]]))
     step = int(state.n_steps[diverged[0]]) + 1
@@ -78,7 +89,10 @@ def warn_of_lost_precision(members: Members, state: FleetState) -> None:
     warning = method.state.warning
     if warning is None or not hasattr(state.arrays, warning.field):
         return
-    new = np.flatnonzero((getattr(state.arrays, warning.field) != 0) & ~state.has_warned)
+    lost = getattr(state.arrays, warning.field)
+    if not lost.max():
+        return
+    new = np.flatnonzero((lost != 0) & ~state.has_warned)
     if not len(new):
         return
     before = int(np.count_nonzero(state.has_warned))

@@ -13,6 +13,7 @@ from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.fleets.motion import stack_parameters
+from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.parameters import no_limit
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
@@ -94,22 +95,23 @@ class Members:
             self._dynamics[sizes] = stack_parameters([rule.constant_parameters(sizes) for rule in rules])
         return self._dynamics[sizes]
 
-    def values(self, name: str, members: HostArray, starts: HostArray, t: Callable[[], HostArray]) -> HostArray:
-        """A setting as kernels get it: a value for each of `members` (m,), or of a schedule one for each row.
+    def values(self, name: str, rows: FleetRows, t: Callable[[], HostArray]) -> HostArray:
+        """A setting as kernels get it: a value for each of rows.members (m,), or of a schedule one for each row.
 
-        The rows of members[j] are starts[j] to starts[j + 1], the first of which is its step t()[j].
+        The first row of rows.members[j] is its step t()[j]. What is the same for all is a view of one number.
         """
         setting = next(s for s in self.shared.method.settings if s.name == name)
-        own = self.varying.get(name, ())
-        if not len(members):
-            return np.empty(0, self.shared.dtype)
-        given = [own[i] for i in members.tolist()] if own else [self.shared.settings[name]]
+        own, counts, dtype = self.varying.get(name, ()), rows.counts, self.shared.dtype
+        if not len(counts):
+            return np.empty(0, dtype)
+        given = [own[i] for i in rows.members.tolist()] if own else [self.shared.settings[name]]
         given = [no_limit(setting) if value is None else value for value in given]
         if not isinstance(given[0], Schedule):
-            return np.array(given) if own else np.full(len(members), given[0])
-        counts, dtype = np.diff(starts), self.shared.dtype
+            return np.array(given) if own else np.broadcast_to(given[0], len(counts))
         if all(type(schedule) is Constant for schedule in given):
-            return np.repeat(np.array([schedule.value for schedule in given], dtype), counts if own else starts[-1])
+            constants = np.array([schedule.value for schedule in given], dtype)
+            return np.repeat(constants, counts) if own else np.broadcast_to(constants, len(rows.X))
+        starts = rows.starts
         times = np.arange(starts[-1]) + np.repeat(t() - starts[:-1], counts)
         if not own:
             return given[0](times).astype(dtype)

@@ -21,16 +21,26 @@ class FleetParameters:
     """The parameters of the rows of a call: see `orfit_bench.spec.kernel.FleetParams`."""
 
     def __init__(self, members: Members, state: FleetState, rows: FleetRows) -> None:
-        self.members, self.starts, self.size = rows.members, rows.starts, members.size
+        self.size, self.rows_each = members.size, rows.rows_each
         self._members, self._state, self._rows = members, state, rows
         self._gradients = members.shared.layout(state.sizes).sizes["gradients"]
 
     def __getattr__(self, setting: str) -> Any:
         if setting.startswith("_") or setting not in self._members.shared.settings:
             raise AttributeError(setting)
-        value = self._members.values(setting, self.members, self.starts, lambda: self.t)
+        value = self._members.values(setting, self._rows, lambda: self.t)
         setattr(self, setting, value)
         return value
+
+    @ComputedOnce
+    def members(self) -> HostArray:
+        """Those that get rows (m,)."""
+        return self._rows.members
+
+    @ComputedOnce
+    def starts(self) -> HostArray:
+        """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1]."""
+        return self._rows.starts
 
     @ComputedOnce
     def t(self) -> HostArray:
@@ -41,7 +51,7 @@ class FleetParameters:
     def dynamics(self) -> FilterParameters:
         """The parameters of the filters with an entry for each of `members`, or one where all share it."""
         found = self._members.dynamics(self._state.sizes)
-        if len(self.members) == self.size:
+        if self.rows_each is not None or len(self.members) == self.size:
             return found
         entries = {name: getattr(found, name) for name in PER_MEMBER}
         return found._replace(**{name: a[self.members] for name, a in entries.items() if a is not None and len(a) > 1})

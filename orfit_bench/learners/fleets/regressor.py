@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -35,7 +36,7 @@ class RegressorFleet(SupervisedFleet):
         known = state.target_names if state else ()
         values, names = read_target_columns(X, y, which, known, rule.allows_gaps, None if vector else outputs)
         Y, vector = read_targets(values, rows, rule, outputs, vector)
-        rows = rows._replace(target_names=known or names)
+        rows = replace(rows, target_names=known or names)
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
         return self._shaped(rows, found) if predict else None
 

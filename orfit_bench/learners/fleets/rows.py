@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from orfit_bench.learners import validation
+from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.conversion import convert
 from orfit_bench.learners.named_rows import NamedState, read_features
 from orfit_bench.learners.rule import Rule
@@ -22,34 +24,46 @@ from orfit_bench.tables.row_labels import check_rows_agree
 HostArray = np.ndarray[Any, Any]
 
 
-class FleetRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class FleetRows:
     """Rows X (n, d) and Y (n, c) in the order of their members, each member's in the order of the call."""
 
     X: Array
-    members: HostArray
-    """Those that get rows (m,), ascending."""
-    starts: HostArray
-    """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1]."""
-    order: HostArray | None
-    """(n,): at which row of the call each row came; None if in this order."""
     shape: tuple[int, ...]
     """Of the rows in the call: (N, n), or (n,) with `which`."""
+    given: tuple[HostArray, HostArray] | None = None
+    """`members` and `starts` with `which`."""
+    order: HostArray | None = None
+    """(n,): at which row of the call each row came; None if in this order."""
     names: tuple[str, ...] = ()
     """The names of the columns of X, where they are known."""
     target_names: tuple[str, ...] = ()
     """Those of y."""
 
     @property
+    def rows_each(self) -> int | None:
+        """The number of rows of every member in X (N, n, d); None with `which`."""
+        return None if self.given else self.shape[1]
+
+    @ComputedOnce
+    def members(self) -> HostArray:
+        """Those that get rows (m,), ascending."""
+        return self.given[0] if self.given else np.arange(self.shape[0])
+
+    @ComputedOnce
+    def starts(self) -> HostArray:
+        """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1]."""
+        return self.given[1] if self.given else np.arange(self.shape[0] + 1) * self.shape[1]
+
+    @ComputedOnce
     def counts(self) -> HostArray:
         """The number of rows of each of these members (m,)."""
-        if len(self.shape) == 2:
-            return np.broadcast_to(np.int64(self.shape[1]), self.members.shape)
-        return np.diff(self.starts)
+        return np.diff(self.given[1]) if self.given else np.broadcast_to(np.int64(self.shape[1]), self.shape[0])
 
     @property
     def places(self) -> slice | HostArray:
         """These members as an index of the arrays of all: a slice, which copies nothing, for X (N, n, d)."""
-        return slice(None) if len(self.shape) == 2 else self.members
+        return self.given[0] if self.given else slice(None)
 
     def sort(self, a: Array) -> Array:
         """Values of rows (n, ...) in the order of the call, sorted as X is."""
@@ -65,7 +79,7 @@ class FleetRows(NamedTuple):
 
     def row_in_call(self, j: int, k: int) -> int:
         """The row of the call, or in X[member], that is row k of members[j]."""
-        if len(self.shape) == 2:
+        if not self.given:
             return k
         i = int(self.starts[j]) + k
         return i if self.order is None else int(self.order[i])
@@ -80,31 +94,26 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, rul
     if is_sparse(values):
         raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
     rows = as_numbers(values, "X", rule, names=names, there=learns)
-    order: HostArray | None = None
-    shape: tuple[int, ...]
     if which is None:
         if rows.ndim != 3 or len(rows) != size:
             raise ValueError(f"X: got shape {rows.shape}, want ({size}, n, d), or (n, d) with which=")
-        members, (n, width) = np.arange(size), rows.shape[1:]
-        starts, shape = np.arange(size + 1) * n, (size, n)
-        rows = rows.reshape(size * n, width)
+        n, width = rows.shape[1:]
+        found = FleetRows(rows.reshape(size * n, width), (size, n), names=names)
     else:
         check_rows_agree(X, which, "which")
         if rows.ndim != 2:
             raise ValueError(f"X: got shape {rows.shape}, want (rows, features) with which=")
         of = read_which(which, len(rows), size)
-        shape = (len(rows),)
-        if (of[1:] < of[:-1]).any():
-            order = np.argsort(of, kind="stable")
+        order = np.argsort(of, kind="stable") if (of[1:] < of[:-1]).any() else None
         members, counts = np.unique(of, return_counts=True)
-        starts = np.concatenate([[0], np.cumsum(counts)])
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64, copy=False)
         rows = rows if order is None else take(rows, order)
-    if state and rows.shape[1] != state.sizes.n_features:
-        raise ValueError(f"X: got {rows.shape[1]} features, want {state.sizes.n_features} as in the first call")
-    if not rows.shape[1]:
+        found = FleetRows(rows, (len(rows),), (members, starts), order, names)
+    if state and found.X.shape[1] != state.sizes.n_features:
+        raise ValueError(f"X: got {found.X.shape[1]} features, want {state.sizes.n_features} as in the first call")
+    if not found.X.shape[1]:
         raise ValueError("X: got rows without features, want at least one")
-    members, starts = (a.astype(np.int64, copy=False) for a in (members, starts))
-    return FleetRows(rows, members, starts, order, shape, names)
+    return found
 
 
 def read_which(which: object, rows: int, size: int) -> HostArray:

@@ -8,6 +8,7 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.conformance import conform
 from orfit_bench.learners import configuration
+from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench_cupy import _fleets
 
 from .conftest import cupy
@@ -70,21 +71,23 @@ def test_members_equal_those_of_numba(in_place, method, dtype, d):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_numbers_that_are_alike_are_filled_in_on_the_device(in_place, method, monkeypatch):
-    """Members with equally many rows and the same settings, whose bounds and settings are not copied there."""
+def test_bounds_and_settings_that_all_members_share_are_not_copied(in_place, method, monkeypatch):
+    """Members with equally many rows and the same settings leave the same bits as if each had its own."""
     X = np.random.default_rng(0).standard_normal((2, 9, 3, 4))
     X[1, :, 1] = X[1, :, 0]  # so that all members of apa stop at the second row, and the kernel goes on from the third
     y = np.arange(27).reshape(9, 3) % 2
     more = {"apa": {"projection_order": 2}, "oja": {"n_components": 2}}.get(method, {})
     found = []
-    for many in (_fleets.MANY, 1):
-        monkeypatch.setattr(_fleets, "MANY", many)
+    for shared in (True, False):
+        if not shared:
+            monkeypatch.setattr(_fleets, "are_alike", lambda values: False)
+            monkeypatch.setattr(FleetRows, "rows_each", None)
         fleet = ob.fleet(method, 9, backend=in_place, **more).partial_fit(X[0], y)
         before = cupy.COUNTS.copy()
         fleet.partial_fit(X[1], y).partial_fit(X[0, 3:5, 0], y[0, :2], which=[3, 4])
         found.append((fleet.to_bytes(), (cupy.COUNTS - before).bytes_there))
-    (copied, most), (filled, least) = found
-    assert filled == copied
+    (one, least), (other, most) = found
+    assert one == other
     assert least < most
 
 
@@ -227,9 +230,8 @@ def test_a_call_moves_neither_state_nor_rows_that_lie_on_the_device(in_place, me
     before = backend.namespace().COUNTS.copy()
     fleet.partial_fit(there, targets)
     moved = backend.namespace().COUNTS - before
-    numbers = 8 * 40 * 50 if method in ("lms", "oja", "apa", "ridge", "nlms") else 0  # a setting or weight for each row
     labels = 8 * 40 * 50 if method == "class_rls" else 0
-    assert moved.bytes_there <= 8 * 40 * 8 + numbers + labels
+    assert moved.bytes_there <= labels + 100
     assert moved.bytes_back <= 8 * 40 * 2 + 100
 
 

@@ -17,15 +17,13 @@ def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
     """The rows of ridge; with predictions, each of which takes a factorization, on the host."""
     d, r = X.shape[1], Y.shape[1]
     room = d * r + d + 1
-    if not (out is None and len(p.members) and has_room(room, X)):
+    if not (out is None and len(X) and has_room(room, X)):
         found: Host = learn_rows_on_host(ridge.fleet_learn, s, X, Y, p, out)
         return found
     call, keeps_l = Call(X, Y, p, None), has_room(room + d * d, X)
     L, m = call.gather(s.information), call.gather(s.moment)
-    more = (
-        call.numbers(np.minimum(p.forgetting_factor, 1)),
-        call.numbers(weights_of_rows(p.forgetting_factor, p.t, p.starts)),
-    )
+    ff = p.forgetting_factor
+    more = *call.values(ff), *call.values(weights_of_rows(ff, p.t, p.starts))
     learned = call.launch("learn_information", (L, m), more, room + keeps_l * d * d, np.int32(keeps_l))
     call.scatter(s.information, L)
     call.scatter(s.moment, m)
@@ -36,7 +34,7 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     """The rows of kalman; where one has no noise, by `learn_alone` on the host."""
     d, r = X.shape[1], Y.shape[1]
     room = 2 * d * r + 7 * d + r + 1
-    model = p.dynamics if len(p.members) else None
+    model = p.dynamics if len(X) else None
     if model is None or not (has_room(room, X) and (model.observation_noise > 0).all()):
         found: Host = learn_rows_on_host(learn_alone, s, X, Y, p, out)
         return found
@@ -44,12 +42,12 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     given = [np.zeros((1, 0)) if a is None else a.reshape(len(a), -1) for a in (model.transition, model.process_noise)]
     matrices = 3 if d > 1 and any(a.shape[1] == d * d for a in given) else 1
     keeps_p = has_room(room + matrices * d * d, X)
-    work = call.xp.zeros((len(p.members), 2, d, d) if matrices > 1 and not keeps_p else 1, dtype=X.dtype)
+    work = call.xp.zeros((len(call.members), 2, d, d) if matrices > 1 and not keeps_p else 1, dtype=X.dtype)
     fields = *(call.gather(a) for a in (s.covariance, s.mean, s.scale)), work
     effect = call.xp.asarray(np.ascontiguousarray(model.is_dynamic, np.int32))
-    noise = call.numbers(np.broadcast_to(model.observation_noise, len(p.members)))
-    motion = *(call.numbers(a if a.size else np.zeros((1, 1))) for a in given), effect
-    more = *motion, noise, call.indices(p.t - 1), call.degraded
+    motion = *(call.place(a if a.size else np.zeros((1, 1))) for a in given), effect
+    noise = call.values(np.broadcast_to(model.observation_noise, len(p.t)))
+    more = *motion, *noise, *call.integers(p.t - 1), call.degraded
     sizes = [n for a in given for n in (a.shape[1], len(a) > 1)] + [len(model.is_dynamic) > 1, keeps_p]
     numbers = (call.dtype.type(a) for a in (info.eps, float(info.eps) ** (1 / 3), info.max))
     rest = *(np.int32(n) for n in sizes), *numbers

@@ -14,13 +14,13 @@ from orfit_bench_numba import lms, nlms, rls
 def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
     """The rows of rls and class_rls: a member reads and writes its P once, in shared memory if that has room."""
     room = X.shape[1] * Y.shape[1] + 3 * X.shape[1] + Y.shape[1] + 1
-    if not (hasattr(s, "P") and len(p.members) and has_room(room, X)):
+    if not (hasattr(s, "P") and len(X) and has_room(room, X)):
         found: Host = learn_rows_on_host(rls.fleet_learn, s, X, Y, p, out)
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
     P, w = call.gather(s.P), call.gather(s.w)
     keeps_p = has_room(room + call.d**2, X)
-    more = call.numbers(p.forgetting_factor), call.degraded
+    more = *call.values(p.forgetting_factor), call.degraded
     numbers = (np.int32(keeps_p), *(call.dtype.type(a) for a in (info.eps, float(info.eps) ** (1 / 3), info.max)))
     learned = call.launch("learn_covariances", (P, w), more, room + keeps_p * call.d**2, *numbers)
     call.scatter(s.P, P)
@@ -32,13 +32,12 @@ def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
 def learn_gradients(s: Any, X: Array, Y: Array, p: Any, eps: Host | None, out: Array | None) -> Host:
     """The rows of lms, and of nlms with its eps (m,)."""
     room = X.shape[1] * Y.shape[1] + X.shape[1] + LANES * (Y.shape[1] + 1) + Y.shape[1] + 1
-    if not (len(p.members) and has_room(room, X)):
+    if not (len(X) and has_room(room, X)):
         found: Host = learn_rows_on_host((lms if eps is None else nlms).fleet_learn, s, X, Y, p, out)
         return found
     call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
     w = call.gather(s.w)
-    eps_or_zeros = np.zeros(len(p.members)) if eps is None else eps
-    more = call.numbers(p.step_size), call.numbers(eps_or_zeros)
+    more = *call.values(p.step_size), *call.values(np.zeros(1) if eps is None else eps)
     numbers = np.int32(eps is not None), call.dtype.type(info.tiny / info.eps), call.dtype.type(info.max)
     learned = call.launch("learn_gradients", (w,), more, room, *numbers)
     call.scatter(s.w, w)

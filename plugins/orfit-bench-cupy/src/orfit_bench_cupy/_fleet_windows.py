@@ -27,14 +27,14 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
     """The rows of oja."""
     d, k = s.basis.shape[1:]
     room = 4 * k + d + LANES * (k + 1)
-    if not has_room(room, X):
+    if not (len(X) and has_room(room, X)):
         found: Host = learn_rows_on_host(oja.fleet_learn, s, X, Y, p, out)
         return found
     keeps_c = has_room(room + d * k, X)
 
     def advance(places: Host, learned: Host) -> None:
         call = Call(X, Y, p, None, places, learned)
-        C, more = call.gather(s.basis), (call.numbers(p.step_size), call.indices((p.t - 1 + learned)[places]))
+        C, more = call.gather(s.basis), (*call.values(p.step_size), *call.integers((p.t - 1 + learned)[places]))
         limits = np.int32(k), np.int32(keeps_c), np.int32(RENEWAL_PERIOD), call.dtype.type(LARGEST_GROWTH)
         learned[places] += call.launch("learn_subspaces", (C,), more, room + keeps_c * d * k, *limits)
         call.scatter(s.basis, C)
@@ -44,7 +44,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
 
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
     """The rows of apa; where a window may have as many rows as features or more, on the host."""
-    d, r, order = X.shape[1], Y.shape[1], int(p.projection_order[0]) if len(p.members) else 0
+    d, r, order = X.shape[1], Y.shape[1], int(p.projection_order[0]) if len(X) else 0
     room = d * r + order * (d + r) + r + order * (2 * order + 2 * r + 1)
     if not (0 < order <= d and has_room(room, X)):
         found: Host = learn_rows_on_host(apa.fleet_learn, s, X, Y, p, out)
@@ -56,10 +56,10 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
         call = Call(X, Y, p, out, places, learned)
         w, *window = (call.gather(field) for field in (s.w, s.rows, s.targets))
         rows, targets = (enlarged(a, (len(a), order, a.shape[2])) for a in window)
-        counts = call.indices(s.count[call.members, 0])
-        more = call.numbers(p.step_size), call.numbers(p.eps[places])
+        counts = call.integers(s.count[call.members, 0])
+        more = *call.values(p.step_size), *call.values(p.eps[places])
         limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, 2.0 ** (info.maxexp // 4)))
-        fields = w, rows, targets, counts
+        fields = w, rows, targets, *counts
         went_on = call.launch("learn_windows", fields, more, room, np.int32(order), *limits)
         learned[places] += went_on
         for field, part in ((s.w, w), (s.rows, rows), (s.targets, targets)):

@@ -1,9 +1,9 @@
-"""Fleets: one launch of a kernel in CUDA for all rows of a call, with a block of threads for each member.
+"""Fleets: one launch of a kernel in CUDA for all rows of a call, with some threads for each member.
 
 `fleets.cu` has what the kernels share; each is in a file of its own.
 
-The state of a fleet lies on the device. A call moves its rows there, unless they lie there already, and two or three
-numbers for each member.
+The state of a fleet lies on the device. A call moves its rows there, unless they lie there already, and what differs
+between the members.
 """
 
 from __future__ import annotations
@@ -26,13 +26,20 @@ SOURCES = {
     "learn_windows": "fleet_windows.cu",
 }
 """The kernels, and the files that they are in."""
-MANY = 16_384
-"""Members from which on numbers that are alike are filled in on the device: a launch then takes less than a copy."""
 LANES = 32
 """Partial sums of a product in `fleets.cu`."""
 SHARED_MEMORY = 48 * 1024
 """Bytes of shared memory that a block has on every device without asking for more; wider members learn on the host."""
 MAX_THREADS = 256
+WARP = 32
+FEWEST_THREADS = 8
+"""Of a member."""
+MUCH = 8 * 1024
+"""Bytes of a member, of whose size a processor has room for some thirty."""
+TOGETHER = 128
+"""Threads of a block that has several members."""
+NULL = np.int64(0)
+"""A pointer to nothing."""
 FLAGS = ("--std=c++17", "--fmad=false")
 """Without contraction to fused multiplications, so that a device computes the same bits as a host compiler."""
 
@@ -54,6 +61,17 @@ def _function(xp: Any, name: str, dtype: np.dtype[Any]) -> Any:
     return xp.RawModule(code=source(name), options=(*FLAGS, f"-DREAL={real}")).get_function(name)
 
 
+def threads_of(d: int, room: int) -> tuple[int, int]:
+    """The threads of a member with d features, and the members of a block, of which each takes `room` bytes.
+
+    The threads are a power of two, so that those within a warp wait for each other without the rest of the block. On an
+    H200 one for two features was the fastest, unless few members have room on a processor at a time.
+    """
+    for_each = 1 << (d - 1).bit_length()
+    threads = min(max(for_each if room > MUCH else for_each // 2, FEWEST_THREADS), MAX_THREADS)
+    return threads, max(1, min(TOGETHER // threads, SHARED_MEMORY // room)) if threads <= WARP else 1
+
+
 class Call:
     """The rows of a call on the device, and what every kernel gets: bounds of the members, predictions, counts.
 
@@ -70,23 +88,27 @@ class Call:
         learned: Host | int = 0,
     ) -> None:
         self.xp, self.dtype = X.__array_namespace__(), np.dtype(X.dtype)
-        self.members, self.places = p.members[places], places
-        self.everyone = len(self.members) == p.size
+        self.places, self._p = places, p
+        everyone = isinstance(places, slice) or len(places) == p.size
+        rows_each = None if np.any(learned) or not everyone else p.rows_each
+        if rows_each is None:
+            starts, ends = (p.starts[:-1] + learned)[places], p.starts[1:][places]
+            self._counts, bounds = ends - starts, self.xp.asarray(np.stack([starts, ends], axis=1))
+        else:
+            self._counts, bounds = np.broadcast_to(np.int64(rows_each), p.size), NULL
+        self.everyone = len(self._counts) == p.size
         self.d, self.r = X.shape[1], Y.shape[1]
-        self._counts = (np.diff(p.starts) - learned)[places]
-        self._rows = X, Y, self._bounds(p.starts, learned, places)
-        self._learned = self.xp.empty(len(self.members), dtype="int64")
+        self._rows = X, Y, bounds, np.int64(rows_each or 0), np.int32(len(self._counts))
+        self._learned = self.xp.empty(len(self._counts), dtype="int64")
         self._degraded: Array | None = None
         self._happened = self.xp.zeros(2, dtype="int32")
-        self._out = X if out is None else out
-        self._predicts = np.int32(out is not None)
+        self._noted = self._learned, self._happened, X if out is None else out, np.int32(out is not None)
 
-    def _bounds(self, starts: Host, learned: Host | int, places: Host | slice) -> Array:
-        """The first row of each member, and the one after its last (m, 2)."""
-        m = len(self._counts)
-        if m >= MANY and self._counts.sum() == starts[-1] and are_alike(self._counts):  # nothing is learned yet
-            return self.xp.arange(1, 2 * m + 1) // 2 * int(self._counts[0])
-        return self.xp.asarray(np.ascontiguousarray(np.stack([starts[:-1] + learned, starts[1:]], axis=1)[places]))
+    @property
+    def members(self) -> Host:
+        """Those that learn (m,)."""
+        found: Host = self._p.members[self.places]
+        return found
 
     def gather(self, field: Array) -> Array:
         """The members' part of a field (N, ...), for the kernel to change: the field itself where all of them learn."""
@@ -95,32 +117,40 @@ class Call:
     def scatter(self, field: Array, part: Array) -> None:
         """Assign what the members have learned to the field."""
         if part is not field:
-            field[... if self.everyone else self.indices(self.members)] = part
+            field[... if self.everyone else self.xp.asarray(self.members)] = part
 
-    def numbers(self, values: Host) -> Array:
-        """Host numbers on the device, in the dtype of the rows."""
-        return self._placed(values, self.dtype)
+    def values(self, a: Host) -> tuple[Array, Any]:
+        """What a kernel takes for numbers in the dtype of the rows, one for each member or row.
 
-    def indices(self, values: Host) -> Array:
-        """Host integers on the device."""
-        return self._placed(values, np.dtype(np.int64))
+        An array there, or a null pointer and the number that all share.
+        """
+        return self._values(a, self.dtype)
 
-    def _placed(self, values: Host, dtype: np.dtype[Any]) -> Array:
-        if values.ndim == 1 and len(values) >= MANY and are_alike(values):
-            return self.xp.full(len(values), values[0], dtype=dtype)
-        return self.xp.asarray(np.ascontiguousarray(values, dtype))
+    def integers(self, a: Host) -> tuple[Array, Any]:
+        """The same for integers."""
+        return self._values(a, np.dtype(np.int64))
 
-    def launch(self, name: str, fields: tuple[Array, ...], more: tuple[Array, ...], room: int, *rest: Any) -> Host:
-        """Launch a kernel with `room` numbers of shared memory; returns how many rows each member learned.
+    def _values(self, a: Host, dtype: np.dtype[Any]) -> tuple[Array, Any]:
+        if are_alike(a):
+            return NULL, dtype.type(a[0])
+        return self.place(a, dtype), dtype.type(0)
 
-        fields are its first arguments, `more` follow the rows, and `rest` the sizes. The host waits once, unless a
+    def place(self, a: Host, dtype: np.dtype[Any] | None = None) -> Array:
+        """Host numbers on the device, in the dtype of the rows if none is given."""
+        return self.xp.asarray(np.ascontiguousarray(a, dtype or self.dtype))
+
+    def launch(self, name: str, fields: tuple[Any, ...], more: tuple[Any, ...], room: int, *rest: Any) -> Host:
+        """Launch a kernel with `room` numbers of shared memory for each member; returns how many rows each learned.
+
+        fields are its first arguments, `more` follow the rows, and `rest` what is noted. The host waits once, unless a
         member stopped.
         """
         function, memory = _function(self.xp, name, self.dtype), room * self.dtype.itemsize
-        threads = min(MAX_THREADS, -(-max(self.d, LANES) // LANES) * LANES)
-        noted = self._learned, self._happened, self._out, self._predicts
-        given = (*fields, *self._rows, *more, *noted, np.int32(self.d), np.int32(self.r), *rest)
-        function((len(self.members),), (threads,), given, shared_mem=memory)
+        threads, members = threads_of(self.d, memory)
+        sizes = np.int32(room), np.int32(self.d), np.int32(self.r)
+        given = (*fields, *self._rows, *sizes, *more, *self._noted, *rest)
+        blocks = -(-len(self._counts) // members)
+        function((blocks,), (threads, members), given, shared_mem=members * memory)
         stopped, self._lost_digits = to_host(self._happened).tolist()
         learned: Host = to_host(self._learned) if stopped else self._counts
         return learned
@@ -129,15 +159,17 @@ class Call:
     def degraded(self) -> Array:
         """Where a kernel notes for each member whether it lost digits (m,)."""
         if self._degraded is None:
-            self._degraded = self.xp.empty(len(self.members), dtype="int64")
+            self._degraded = self.xp.empty(len(self._counts), dtype="int64")
         return self._degraded
 
     def members_that_lost_digits(self) -> Host:
         """After the launch."""
-        lost: Host = self.members[to_host(self._degraded) > 0] if self._lost_digits else self.members[:0]
+        if not self._lost_digits:
+            return np.empty(0, np.int64)
+        lost: Host = self.members[to_host(self._degraded) > 0]
         return lost
 
 
 def are_alike(values: Host) -> bool:
-    """Whether all of some numbers are equal."""
-    return bool((values == values[0]).all())
+    """Whether all of some numbers are equal; those that a single number stands for are, without a look."""
+    return not any(values.strides) or bool(values[0] == values[-1] and (values == values[0]).all())

@@ -1,20 +1,22 @@
 // Recursive least squares (survey, eq. 11 and 12), as orfit_bench_numba/_sequential_rls.py:
 // s = ff + x'P x,  w <- w + P x e / s,  P <- (P - P x x'P / s) / ff.
-// P (m, d, d), w (m, d, r), factors (m,). The shared memory holds d r + 3 d + r + 1 numbers, and P if keeps_p.
-ENTRY learn_covariances(REAL* P, REAL* w, const REAL* X, const REAL* Y, const long long* bounds, const REAL* factors,
-                        long long* degraded, long long* learned, int* happened, REAL* out, int predicts, int d,
-                        int r, int keeps_p, REAL eps, REAL third, REAL largest) {
-    SHARED(memory);
-    const long long j = BLOCK;
+// P (m, d, d), w (m, d, r), factors (m,) or one. The shared memory holds d r + 3 d + r + 1 numbers, and P if keeps_p.
+ENTRY learn_covariances(REAL* P, REAL* w, ROWS, const REAL* factors, REAL factor, long long* degraded, NOTES, int keeps_p,
+                        REAL eps, REAL third, REAL largest) {
+    MEMORY(memory, room);
+    const long long j = MEMBER;
+    if (j >= members) return;
+    const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *W = memory, *x = W + d * r, *u = x + d, *v = u + d, *z = v + d, *flag = z + r;
     REAL *own = P + j * d * d, *Q = keeps_p ? flag + 1 : own;
-    const REAL ff = factors[j], half = sqrt(eps), max_error = ff < 1 ? (REAL)0.01 : (REAL)1;
-    if (keeps_p) EACH(k, d * d) Q[k] = own[k];
-    EACH(k, d * r) W[k] = w[j * d * r + k];
-    long long row = bounds[2 * j];
+    const REAL ff = value_of(factors, factor, j), half = sqrt(eps), max_error = ff < 1 ? (REAL)0.01 : (REAL)1;
+    if (keeps_p) copy(Q, own, d * d);
+    copy(W, w + j * d * r, d * r);
+    long long row = first;
     int lost = 0;
-    for (; row < bounds[2 * j + 1]; row++) {
+    for (; row < end; row++) {
         EACH(i, d) x[i] = X[row * d + i];
+        EACH(c, r) z[c] = Y[row * r + c];
         FIRST_THREAD flag[0] = 1;
         BARRIER;
         EACH(i, d) {  // u = P x, from the columns of the symmetric P; v: the largest share of each entry in x'P x
@@ -27,7 +29,7 @@ ENTRY learn_covariances(REAL* P, REAL* w, const REAL* X, const REAL* Y, const lo
             REAL f = 0;
             for (int i = 0; i < d; i++) f += x[i] * W[i * r + c];
             if (predicts) out[row * r + c] = f;
-            z[c] = Y[row * r + c] - f;
+            z[c] -= f;
         }
         BARRIER;
         REAL variance = 0, reach = 0, widest = 0, highest = -largest;
@@ -55,10 +57,10 @@ ENTRY learn_covariances(REAL* P, REAL* w, const REAL* X, const REAL* Y, const lo
         if (rounded > half || cancelled > third || widest > sqrt(largest)) lost = 1;
         BARRIER;
     }
-    if (keeps_p) EACH(k, d * d) own[k] = Q[k];
-    EACH(k, d * r) w[j * d * r + k] = W[k];
+    if (keeps_p) copy(own, Q, d * d);
+    copy(w + j * d * r, W, d * r);
     FIRST_THREAD {
-        note_rows(bounds, j, row, learned, happened);
+        note_rows(j, first, row, end, learned, happened);
         degraded[j] = lost;
         if (lost) happened[LOST_DIGITS] = 1;
     }

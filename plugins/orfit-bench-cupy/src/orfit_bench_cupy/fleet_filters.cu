@@ -16,29 +16,31 @@ DEVICE inline REAL entry_of(const REAL* matrix, int size, int d, int i, int k) {
     return i == k && size > 0 ? matrix[size > 1 ? i : 0] : (REAL)0;
 }
 
-// P (m, d, d), mean (m, d, r), scale (m, d), work (m, 2 d d) or unused, noise (m,), done (m,) the steps before these rows.
+// P (m, d, d), mean (m, d, r), scale (m, d), work (m, 2 d d) or unused, noise (m,) or one, done (m,) the steps before
+// these rows.
 // The shared memory holds 2 d r + 7 d + r + 1 numbers, and P, with motion by matrices three of its size, if keeps_p.
-ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X, const REAL* Y,
-                    const long long* bounds, const REAL* A, const REAL* Q, const int* takes_effect, const REAL* noise,
-                    const long long* done, long long* degraded, long long* learned, int* happened, REAL* out,
-                    int predicts, int d, int r, int a_size, int a_every, int q_size, int q_every, int effect_every,
+ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, ROWS, const REAL* A, const REAL* Q,
+                    const int* takes_effect, const REAL* noise, REAL one_noise, const long long* done,
+                    long long all_done, long long* degraded, NOTES, int a_size, int a_every, int q_size, int q_every, int effect_every,
                     int keeps_p, REAL eps, REAL third, REAL largest) {
-    SHARED(memory);
-    const long long j = BLOCK;
+    MEMORY(memory, room);
+    const long long j = MEMBER;
+    if (j >= members) return;
+    const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *W = memory, *M = W + d * r, *x = M + d * r, *u = x + d, *v = u + d, *g = v + d, *h = g + d;
     REAL *diagonal = h + d, *shares = diagonal + d, *z = shares + d, *flag = z + r;
     REAL *own = P + j * d * d, *S = keeps_p ? flag + 1 : own, *N = keeps_p ? S + d * d : work + 2 * j * d * d;
     REAL* T = N + d * d;  // A P; N and T are used by matrices alone
-    const REAL *F = A + a_every * j * a_size, *V = Q + q_every * j * q_size, R = noise[j], half = sqrt(eps);
+    const REAL *F = A + a_every * j * a_size, *V = Q + q_every * j * q_size, R = value_of(noise, one_noise, j), half = sqrt(eps);
     const bool has_transition = takes_effect[2 * effect_every * j] != 0;
     const bool has_noise = takes_effect[2 * effect_every * j + 1] != 0;
     const REAL max_rounding = has_transition ? (REAL)0.01 : (REAL)1;
-    if (keeps_p) EACH(k, d * d) S[k] = own[k];
-    EACH(k, d * r) W[k] = mean[j * d * r + k];
-    long long row = bounds[2 * j];
+    if (keeps_p) copy(S, own, d * d);
+    copy(W, mean + j * d * r, d * r);
+    long long row = first;
     int lost = 0;
-    for (; row < bounds[2 * j + 1]; row++) {
-        const bool later = done[j] + row - bounds[2 * j] > 0;  // the state does not move before the very first row
+    for (; row < end; row++) {
+        const bool later = value_of(done, all_done, j) + row - first > 0;  // the state does not move before the very first row
         const bool turns = later && has_transition, shakes = later && has_noise;
         const bool by_matrix = d > 1 && ((turns && a_size == d * d) || (shakes && q_size == d * d));
         EACH(i, d) {
@@ -121,10 +123,10 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X,
         if (!missing && (rounded > half || cancelled > third || widest > sqrt(largest))) lost = 1;
         BARRIER;
     }
-    if (keeps_p) EACH(k, d * d) own[k] = S[k];
-    EACH(k, d * r) mean[j * d * r + k] = W[k];
+    if (keeps_p) copy(own, S, d * d);
+    copy(mean + j * d * r, W, d * r);
     FIRST_THREAD {
-        note_rows(bounds, j, row, learned, happened);
+        note_rows(j, first, row, end, learned, happened);
         degraded[j] = lost;
         if (lost) happened[LOST_DIGITS] = 1;
     }

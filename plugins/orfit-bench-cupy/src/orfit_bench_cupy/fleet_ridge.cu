@@ -1,18 +1,20 @@
 // Ridge regression in information form (survey, eq. 9), as orfit_bench_numba/_ridge_rows.py:
-// L <- kept L + weight x x', its lower triangle,  m <- kept m + weight x y'.
-// L (m, d, d), moment (m, d, r), kept (m,), weights (n,). The shared memory holds d r + d + 1 numbers, and L if keeps_l.
-ENTRY learn_information(REAL* L, REAL* moment, const REAL* X, const REAL* Y, const long long* bounds, const REAL* kept,
-                        const REAL* weights, long long* learned, int* happened, REAL* out, int predicts, int d, int r,
-                        int keeps_l) {
-    SHARED(memory);
-    const long long j = BLOCK;
+// L <- ff L + weight x x', its lower triangle,  m <- ff m + weight x y'.
+// L (m, d, d), moment (m, d, r), factors (m,) and weights (n,), or one of each; a factor above 1 is in the weights.
+// The shared memory holds d r + d + 1 numbers, and L if keeps_l.
+ENTRY learn_information(REAL* L, REAL* moment, ROWS, const REAL* factors, REAL factor, const REAL* weights,
+                        REAL one_weight, NOTES, int keeps_l) {
+    MEMORY(memory, room);
+    const long long j = MEMBER;
+    if (j >= members) return;
+    const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *M = memory, *x = M + d * r, *flag = x + d, *own = L + j * d * d, *S = keeps_l ? flag + 1 : own;
-    const REAL keep = kept[j];
-    if (keeps_l) EACH(k, d * d) S[k] = own[k];
-    EACH(k, d * r) M[k] = moment[j * d * r + k];
-    long long row = bounds[2 * j];
-    for (; row < bounds[2 * j + 1]; row++) {
-        const REAL weight = weights[row], *y = Y + row * r;
+    const REAL ff = value_of(factors, factor, j), keep = ff < 1 ? ff : 1;
+    if (keeps_l) copy(S, own, d * d);
+    copy(M, moment + j * d * r, d * r);
+    long long row = first;
+    for (; row < end; row++) {
+        const REAL weight = value_of(weights, one_weight, row), *y = Y + row * r;
         EACH(i, d) x[i] = X[row * d + i];
         FIRST_THREAD flag[0] = 1;
         BARRIER;
@@ -30,7 +32,7 @@ ENTRY learn_information(REAL* L, REAL* moment, const REAL* X, const REAL* Y, con
         }
         BARRIER;
     }
-    if (keeps_l) EACH(k, d * d) own[k] = S[k];
-    EACH(k, d * r) moment[j * d * r + k] = M[k];
-    FIRST_THREAD note_rows(bounds, j, row, learned, happened);
+    if (keeps_l) copy(own, S, d * d);
+    copy(moment + j * d * r, M, d * r);
+    FIRST_THREAD note_rows(j, first, row, end, learned, happened);
 }

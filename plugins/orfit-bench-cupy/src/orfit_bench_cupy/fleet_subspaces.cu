@@ -1,21 +1,22 @@
 // Oja's rule (Krasulina paper, eq. 6), as orfit_bench_numba/_orthonormal_row.py: C <- QR(C + step y c') with c = C'y.
 // For an orthonormal C, (C + step y c')'(C + step y c') = I + growth c c', whose Cholesky factor is applied to a row of C
-// by one running sum. C (m, d, k), steps (n,), done (m,) the steps before these rows. Stops before a row that would
-// lose digits and before one in `period`, so that the host removes the accumulated rounding.
+// by one running sum. C (m, d, k), steps (n,) or one, done (m,) the steps before these rows. Stops before a row that
+// would lose digits and before one in `period`, so that the host removes the accumulated rounding.
 // The shared memory holds 4 k + d + LANES (k + 1) numbers, and C if keeps_c.
-ENTRY learn_subspaces(REAL* C, const REAL* X, const REAL* Y, const long long* bounds, const REAL* steps,
-                      const long long* done, long long* learned, int* happened, REAL* out, int predicts, int d,
-                      int r, int k, int keeps_c, int period, REAL largest_growth) {
-    SHARED(memory);
-    const long long j = BLOCK;
+ENTRY learn_subspaces(REAL* C, ROWS, const REAL* steps, REAL one_step, const long long* done, long long all_done, NOTES,
+                      int k, int keeps_c, int period, REAL largest_growth) {
+    MEMORY(memory, room);
+    const long long j = MEMBER;
+    if (j >= members) return;
+    const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *c = memory, *keep = c + k, *add = keep + k, *scale = add + k, *y = scale + k, *partial = y + d;
     REAL *own = C + j * d * k, *B = keeps_c ? partial + LANES * (k + 1) : own;
-    if (keeps_c) EACH(i, d * k) B[i] = own[i];
-    long long row = bounds[2 * j];
-    for (; row < bounds[2 * j + 1]; row++) {
-        const long long before = done[j] + row - bounds[2 * j];
+    if (keeps_c) copy(B, own, d * k);
+    long long row = first;
+    for (; row < end; row++) {
+        const long long before = value_of(done, all_done, j) + row - first;
         if (before > 0 && before % period == 0) break;
-        const REAL step = steps[row];
+        const REAL step = value_of(steps, one_step, row);
         EACH(i, d) y[i] = X[row * d + i];
         BARRIER;
         EACH(q, LANES * (k + 1)) {  // the products of y with the columns of C, and with itself
@@ -52,6 +53,6 @@ ENTRY learn_subspaces(REAL* C, const REAL* X, const REAL* Y, const long long* bo
         }
         BARRIER;
     }
-    if (keeps_c) EACH(i, d * k) own[i] = B[i];
-    FIRST_THREAD note_rows(bounds, j, row, learned, happened);
+    if (keeps_c) copy(own, B, d * k);
+    FIRST_THREAD note_rows(j, first, row, end, learned, happened);
 }

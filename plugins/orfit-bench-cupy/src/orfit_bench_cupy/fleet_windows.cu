@@ -2,26 +2,29 @@
 // included, and their targets b (k, r). T'T is the inverse, with T as orfit_bench_numba/_sliding_apa.py computes it.
 // Stops before a row with which the products of rows lose digits, or some combination of the rows may count as zero:
 // the host learns it by another way.
-// w (m, d, r), rows (m, order, d) and targets (m, order, r), the oldest of a window first, counts (m,) of them, steps (n,),
-// eps (m,). In shared memory the new row takes the place of the oldest, `next`: the solution does not depend on the
-// order of the rows. It holds order (d + r) + d r + r + order (2 order + 2 r + 1) numbers.
-ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts, const REAL* X, const REAL* Y,
-                    const long long* bounds, const REAL* steps, const REAL* eps, long long* learned, int* happened,
-                    REAL* out, int predicts, int d, int r, int order, REAL max_inverse, REAL max_ratio, REAL max_size) {
-    SHARED(memory);
-    const long long j = BLOCK;
+// w (m, d, r), rows (m, order, d) and targets (m, order, r), the oldest of a window first, counts (m,) of them, steps
+// (n,) and eps (m,), or one of each. In shared memory the new row takes the place of the oldest, `next`: the solution
+// does not depend on the order of the rows. It holds order (d + r) + d r + r + order (2 order + 2 r + 1) numbers.
+ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts, long long all_counts, ROWS,
+                    const REAL* steps, REAL one_step, const REAL* eps, REAL one_eps, NOTES, int order, REAL max_inverse, REAL max_ratio,
+                    REAL max_size) {
+    MEMORY(memory, room);
+    const long long j = MEMBER;
+    if (j >= members) return;
+    const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *W = memory, *A = W + d * r, *b = A + order * d, *f = b + order * r, *G = f + r, *T = G + order * order;
     REAL *e = T + order * order, *z = e + order * r, *u = z + order * r;
-    int n = counts[j], next = n % order;
-    EACH(i, d * r) W[i] = w[j * d * r + i];
-    EACH(i, n * d) A[i] = rows[j * order * d + i];
-    EACH(i, n * r) b[i] = targets[j * order * r + i];
+    const REAL added = value_of(eps, one_eps, j);
+    int n = value_of(counts, all_counts, j), next = n % order;
+    copy(W, w + j * d * r, d * r);
+    copy(A, rows + j * order * d, n * d);
+    copy(b, targets + j * order * r, n * r);
     BARRIER;
     EACH(q, n * n) G[q / n * order + q % n] = product(A + q / n * d, A + q % n * d, d);
     BARRIER;
-    long long row = bounds[2 * j];
-    for (; row < bounds[2 * j + 1]; row++) {
-        const REAL *x = X + row * d, step = steps[row];
+    long long row = first;
+    for (; row < end; row++) {
+        const REAL *x = X + row * d, step = value_of(steps, one_step, row);
         const int k = n < order ? n + 1 : order;
         EACH(c, r) {
             REAL sum = 0;
@@ -56,7 +59,7 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts,
                 z[o] = sum;
             }
             BARRIER;
-            REAL rest = T[a * order + a] + eps[j];
+            REAL rest = T[a * order + a] + added;
             for (int o = 0; o < a; o++) rest -= z[o] * z[o];
             BARRIER;
             EACH(o, a + 1) {
@@ -67,7 +70,7 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts,
             BARRIER;
             square += product(T + a * order, T + a * order, a + 1);
         }
-        if (!(max_inverse * k * k > square * (total + k * eps[j]) && (1 / square - eps[j]) * max_ratio > total)) break;
+        if (!(max_inverse * k * k > square * (total + k * added) && (1 / square - added) * max_ratio > total)) break;
         EACH(q, k * r) {
             REAL sum = 0;
             for (int i = 0; i <= q / r; i++) sum += T[q / r * order + i] * e[i * r + q % r];
@@ -99,9 +102,9 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts,
         next = (next + 1) % order;
         BARRIER;
     }
-    EACH(i, d * r) w[j * d * r + i] = W[i];
+    copy(w + j * d * r, W, d * r);
     const int oldest = n < order ? 0 : next;
     EACH(i, n * d) rows[j * order * d + i] = A[(oldest + i / d) % order * d + i % d];
     EACH(i, n * r) targets[j * order * r + i] = b[(oldest + i / r) % order * r + i % r];
-    FIRST_THREAD note_rows(bounds, j, row, learned, happened);
+    FIRST_THREAD note_rows(j, first, row, end, learned, happened);
 }

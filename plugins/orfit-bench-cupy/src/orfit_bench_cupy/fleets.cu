@@ -1,26 +1,47 @@
-// What all kernels of fleets share, which learn the rows of many learners: a block of threads for each member, one launch for all rows of a call.
+// What all kernels of fleets share, which learn the rows of many learners: some threads for each member, one launch for
+// all rows of a call.
 //
-// Member j of the call has the rows bounds[2 j] to bounds[2 j + 1] of X (n, d) and Y (n, r), and learns them in order.
+// Member j of `members` has the rows bounds[2 j] to bounds[2 j + 1] of X (n, d) and Y (n, r), and learns them in order.
 // It stops before a row whose step would not be finite or has too few digits left; learned[j] counts the rows before it.
 // happened[STOPPED] and happened[LOST_DIGITS] become 1 if that happened to some member, so that the host reads the
 // numbers of all members only then.
-// Every sum has one order, whatever the number of threads, and every thread of a block computes the same verdicts from
-// shared numbers, so that all threads take the same branches.
+// Every sum has one order, whatever the number of threads, and every thread of a member computes the same verdicts from
+// shared numbers, so that all its threads take the same branches.
+// Predictions go to `out` if it predicts. bounds is null where every member has `rows_each` rows. A setting is an array, or
+// null and the value that all share.
 //
-// REAL is float or double. A host compiler, which the tests use, defines ENTRY and the macros below for a block of a
-// single thread: EACH then is a loop over all entries, and BARRIER is empty.
+// The threads of a member are a block, or, where a block has several members, a part of a warp: blockDim.y members of
+// blockDim.x threads, a power of two. REAL is float or double. A host compiler, which the tests use, defines ENTRY and
+// the macros below for one thread for each member: EACH then is a loop over all entries, and BARRIER is empty.
 
 #ifndef ENTRY
 #define ENTRY extern "C" __global__ void
-#define SHARED(memory)                        \
+#define MEMBER ((long long)blockIdx.x * blockDim.y + threadIdx.y)
+#define MEMORY(memory, room)                  \
     extern __shared__ double block_memory[];  \
-    REAL* memory = (REAL*)block_memory
-#define BLOCK ((long long)blockIdx.x)
-#define EACH(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)
-#define FIRST_THREAD if (threadIdx.x == 0)
-#define BARRIER __syncthreads()
+    REAL* memory = (REAL*)block_memory + (size_t)threadIdx.y * (room)
+#define THREAD ((int)threadIdx.x)
+#define THREADS ((int)blockDim.x)
+#define EACH(i, n) for (int i = THREAD; i < (n); i += THREADS)
+#define FIRST_THREAD if (THREAD == 0)
+#define BARRIER wait_for_member()
 #define DEVICE __device__
+
+// Waits until all threads of the member are here, and see what the others wrote.
+DEVICE inline void wait_for_member() {
+    if (blockDim.y == 1) {
+        __syncthreads();
+    } else {
+        const unsigned threads = blockDim.x < 32 ? (1u << blockDim.x) - 1 : 0xffffffffu;
+        __syncwarp(threads << (threadIdx.y * blockDim.x % 32));
+    }
+}
 #endif
+
+// The rows of a call, and the sizes of its members, `room` that of their shared memory; what is noted of them.
+#define ROWS                                                                                                     \
+    const REAL *X, const REAL *Y, const long long *bounds, long long rows_each, int members, int room, int d, int r
+#define NOTES long long *learned, int *happened, REAL *out, int predicts
 
 #define STOPPED 0
 #define LOST_DIGITS 1
@@ -28,10 +49,42 @@
 // Partial sums of a product of vectors: partial l adds up the entries l, l + LANES, ...
 #define LANES 32
 
-// What the first thread of member j notes in the end: it has learned its rows up to this one.
-DEVICE inline void note_rows(const long long* bounds, long long j, long long row, long long* learned, int* happened) {
-    learned[j] = row - bounds[2 * j];
-    if (row < bounds[2 * j + 1]) happened[STOPPED] = 1;
+// Entries that a thread reads before it writes them: the compiler must assume that `to` and `from` overlap.
+#define AT_ONCE 8
+
+DEVICE inline void copy(REAL* to, const REAL* from, int n) {
+    for (int first = THREAD; first < n; first += AT_ONCE * THREADS) {
+        REAL part[AT_ONCE];
+        for (int a = 0; a < AT_ONCE; a++) {
+            const int k = first + a * THREADS;
+            part[a] = k < n ? from[k] : (REAL)0;
+        }
+        for (int a = 0; a < AT_ONCE; a++) {
+            const int k = first + a * THREADS;
+            if (k < n) to[k] = part[a];
+        }
+    }
+}
+
+// The first row of member j, and the one after its last.
+DEVICE inline long long first_row(const long long* bounds, long long rows_each, long long j) {
+    return bounds ? bounds[2 * j] : rows_each * j;
+}
+
+DEVICE inline long long end_of_rows(const long long* bounds, long long rows_each, long long j) {
+    return bounds ? bounds[2 * j + 1] : rows_each * (j + 1);
+}
+
+DEVICE inline REAL value_of(const REAL* values, REAL shared, long long j) { return values ? values[j] : shared; }
+DEVICE inline long long value_of(const long long* values, long long shared, long long j) {
+    return values ? values[j] : shared;
+}
+
+// What the first thread of member j notes in the end: it has learned its rows from `first` on up to this one.
+DEVICE inline void note_rows(long long j, long long first, long long row, long long end, long long* learned,
+                             int* happened) {
+    learned[j] = row - first;
+    if (row < end) happened[STOPPED] = 1;
 }
 
 DEVICE inline REAL larger(REAL a, REAL b) { return a > b ? a : b; }

@@ -35,6 +35,8 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     ff, d = p.forgetting_factor, len(s.information)
     if not len(X):
         return 0
+    if out is None and len(X) >= d and add_many_rows(s, X, Y, *forgetting_weights(ff, p.t, len(X))):
+        return len(X)
     if (out is not None and d < MIN_FEATURES) or not is_bounded(s, X, Y):
         return int(learn_rows_on_host(ridge.learn, s, X, Y, p, out))
     size = len(X) if out is None else block_size(d, ff)
@@ -83,6 +85,23 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
     m[...] = kept * m + X.T @ Y
 
 
+def add_many_rows(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) -> bool:
+    """The same; False, and nothing is changed, where a sum may come near overflow or a row is not finite.
+
+    Without a look at X: what the diagonal gains is the energy of the rows. The host starts all of it before it waits,
+    so that no launch takes time of its own.
+    """
+    xp, L, m = X.__array_namespace__(), s.information, s.moment
+    before = L.copy(), m.copy()
+    add(s, X, Y, kept, weights)
+    diagonal, rounding = xp.diagonal(L), len(X) * float(np.finfo(L.dtype).eps)
+    gained = xp.abs(diagonal - kept * xp.diagonal(before[0])).sum() + rounding * diagonal.sum()
+    if are_sums_bounded(*before, gained, Y):
+        return True
+    L[...], m[...] = before
+    return False
+
+
 def sum_of_squares(X: Array) -> Array:
     """The sum of the squares of all entries of X (n, d), in one pass over X and without an array of its size."""
     xp = X.__array_namespace__()
@@ -92,8 +111,13 @@ def sum_of_squares(X: Array) -> Array:
 
 def is_bounded(s: Any, X: Array, Y: Array) -> bool:
     """Whether no sum comes near overflow, in whatever order the rows are added; the host waits once."""
-    xp = X.__array_namespace__()
-    parts = xp.diagonal(s.information).max(), xp.abs(s.moment).max(), sum_of_squares(X), xp.vdot(Y, Y)
-    diagonal, moment, energy, targets = (float(a) for a in fetch(*parts))
-    largest = max(diagonal + energy, moment + (energy * targets) ** 0.5)
-    return largest < np.finfo(X.dtype).max / 4 and energy + targets < np.inf
+    return are_sums_bounded(s.information, s.moment, sum_of_squares(X), Y)
+
+
+def are_sums_bounded(L: Array, m: Array, energy: Array, Y: Array) -> bool:
+    """The same for rows of this energy, a number on the device."""
+    xp = L.__array_namespace__()
+    parts = xp.diagonal(L).max(), xp.abs(m).max(), energy, xp.vdot(Y, Y)
+    diagonal, moment, rows, targets = (float(a) for a in fetch(*parts))
+    largest = max(diagonal + rows, moment + (rows * targets) ** 0.5)
+    return largest < np.finfo(L.dtype).max / 4 and rows + targets < np.inf

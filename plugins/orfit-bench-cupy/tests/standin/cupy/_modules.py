@@ -6,6 +6,7 @@ On x86, float32 numbers below the normal ones are zero in it, since CuPy compile
 from __future__ import annotations
 
 import ctypes
+import math
 import shutil
 import subprocess
 import tempfile
@@ -38,6 +39,10 @@ extern "C" void set_mode(unsigned) {}
 #define ENTRY extern "C" void
 #define SHARED(memory) REAL* memory = (REAL*)block_memory
 #define BLOCK block_number
+#define MEMBER block_number
+#define MEMORY(memory, room) REAL* memory = (REAL*)block_memory
+#define THREAD 0
+#define THREADS 1
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 #define FIRST_THREAD
 #define BARRIER
@@ -79,14 +84,14 @@ class RawModule:
 
 
 class Function:
-    """A kernel, launched as a loop over its blocks."""
+    """A kernel, launched as a loop over its blocks, and over the members of each."""
 
     def __init__(self, compiled: ctypes.CDLL, name: str, mode: int) -> None:
         self._library, self._kernel, self._mode = compiled, compiled[name], mode
         self.max_dynamic_shared_size_bytes = MAX_SHARED_MEMORY
 
-    def __call__(self, grid: tuple[int], block: tuple[int], args: tuple[Any, ...], *, shared_mem: int = 0) -> None:
-        if not (0 < grid[0] < 2**31 and 0 < block[0] <= MAX_THREADS):
+    def __call__(self, grid: tuple[int], block: tuple[int, ...], args: tuple[Any, ...], *, shared_mem: int = 0) -> None:
+        if not (0 < grid[0] < 2**31 and 0 < math.prod(block) <= MAX_THREADS):
             raise ValueError(f"CUDA_ERROR_INVALID_VALUE: a grid of {grid} blocks of {block} threads")
         if shared_mem > self.max_dynamic_shared_size_bytes:
             raise ValueError(f"CUDA_ERROR_INVALID_VALUE: {shared_mem} bytes of shared memory")
@@ -96,7 +101,7 @@ class Function:
         before = self._library.get_mode()
         self._library.set_mode(before | self._mode)
         try:
-            for number in range(grid[0]):
+            for number in range(grid[0] * math.prod(block[1:])):
                 self._library.set_block(ctypes.c_longlong(number), ctypes.c_void_p(memory.ctypes.data))
                 self._kernel(*given)
         finally:
