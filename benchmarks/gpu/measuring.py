@@ -20,7 +20,7 @@ from orfit_bench.spec import Backend
 
 TURNS = 3
 SHORT, SECONDS = 0.2, 4.0
-"""Until so many, turns go on beyond TURNS; after so many no further turn begins."""
+"""Turns of the first SHORT seconds do not count, since an idle device is slow; none begins after SECONDS."""
 FEW = 4
 """Rows from which the time of Numba's chunk is estimated, so that it never has much more than SECONDS."""
 TURNED = 31
@@ -38,17 +38,22 @@ def describe(tell: Tell, backend: str) -> None:
 
 
 def seconds(backend: Backend, act: Callable[[int], Any], prepare: Callable[[int], Any] = lambda turn: None) -> float:
-    """The median of a few turns, all of its work done, after one that does not count."""
+    """The median of some turns, all of its work done, after others that do not count."""
     found: list[float] = []
+    turns, start = 0, time.perf_counter()
+    while not turns or time.perf_counter() - start < SHORT:
+        act(prepare(turns))
+        backend.synchronize()
+        turns += 1
     start = time.perf_counter()
-    while len(found) < 2 or time.perf_counter() - start < (SECONDS if len(found) <= TURNS else SHORT):
-        given = prepare(len(found))
+    while not found or time.perf_counter() - start < (SECONDS if len(found) < TURNS else SHORT):
+        given = prepare(turns + len(found))
         backend.synchronize()
         begin = time.perf_counter()
         act(given)
         backend.synchronize()
         found.append(time.perf_counter() - begin)
-    return float(np.median(found[1:]))
+    return float(np.median(found))
 
 
 def limits(tell: Tell, backend: str, small: bool) -> None:

@@ -19,10 +19,12 @@ class NamedState(Protocol):
     """The state of a learner or of a fleet, which knows the columns of earlier rows."""
 
     sizes: Sizes
-    n_samples: Any
-    """Rows learned, of a fleet those of each member."""
     feature_names: tuple[str, ...]
     has_warned_of_names: bool
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether a row was learned, of a fleet by some member."""
 
 
 def read_features(state: NamedState | None, X: object, argument: str) -> tuple[Any, tuple[str, ...]]:
@@ -34,7 +36,7 @@ def read_features(state: NamedState | None, X: object, argument: str) -> tuple[A
     if type(X) is np.ndarray and not known:
         return X, known
     values, names = X if isinstance(X, NamedValues) else read_columns(X, argument, known, width=unnamed_width(state))
-    if state is None or not np.any(state.n_samples):
+    if state is None or not state.has_rows:
         return values, known or names
     if bool(names) != bool(known) and not state.has_warned_of_names:
         state.has_warned_of_names = True
@@ -46,7 +48,7 @@ def read_features(state: NamedState | None, X: object, argument: str) -> tuple[A
 
 def unnamed_width(state: NamedState | None) -> int | None:
     """The number of columns of earlier rows; None if there were none."""
-    return state.sizes.n_features if state and np.any(state.n_samples) else None
+    return state.sizes.n_features if state and state.has_rows else None
 
 
 def read_one_row(state: LearnerState | None, x: object, xp: ModuleType) -> NamedValues:
@@ -59,6 +61,6 @@ def read_one_target(state: LearnerState | None, y: object, xp: ModuleType) -> Na
     """The target of a row, a number or (c,), which may be a mapping, as targets (1,) or (1, c), not yet validated."""
     if not isinstance(y, Mapping) and not hasattr(type(y), "iloc"):
         return NamedValues(validation.one_target(y, xp))
-    width = state.sizes.n_outputs if state and state.n_samples else None
+    width = state.sizes.n_outputs if state and state.has_rows else None
     values, names = read_row(y, state.target_names if state else (), width, "y")
     return NamedValues(validation.one_target(values, xp), names)

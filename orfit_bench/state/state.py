@@ -91,6 +91,11 @@ class LearnerState:
     solved_weights: Any = field(default=None, init=False, compare=False)
     """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether a row was taken in."""
+        return self.n_samples > 0
+
     def take(self, other: LearnerState) -> None:
         """Take the value of a state of the same sizes, in the arrays of this one, to which functions may be bound."""
         for mine, a in zip(self.arrays, other.arrays, strict=True):

@@ -122,3 +122,9 @@ def test_learners_of_other_names_are_no_fleet() -> None:
             ob.stack([learner(TABLE), learner(other)])
     fleet = ob.stack([learner(TABLE), ob.create("rls", backend="numpy"), learner(X)])
     assert fleet[1].feature_names_in_.tolist() == NAMES
+
+
+def test_rows_without_names_are_warned_of_though_the_first_member_has_learned_none() -> None:
+    fleet = ob.fleet("rls", 2, backend="numpy").partial_fit(TABLE, Y[:, 0], which=np.ones(12, int))
+    with pytest.warns(UserWarning, match="X has no names of columns"):
+        fleet.predict(X, which=WHICH % 2)

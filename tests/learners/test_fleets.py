@@ -8,6 +8,8 @@ import pytest
 import xarray as xr
 
 import orfit_bench as ob
+from orfit_bench.learners.fleets.learning import learned_all
+from orfit_bench.learners.fleets.rows import FleetRows
 
 METHODS = {
     "lms": {"step_size": 0.05},
@@ -366,3 +368,18 @@ def test_subspaces_of_all_members_are_orthonormalized_together(monkeypatch):
     assert sizes == [30]
     alone = ob.create("oja", backend="numba", n_components=2).partial_fit(X[3])
     np.testing.assert_allclose(fleet[3].array("basis"), alone.array("basis"), atol=1e-12)
+
+
+def test_one_member_of_many_that_loses_digits_is_warned_of():
+    X, y = np.eye(2)[None].repeat(3, axis=0), np.ones((3, 2))
+    X[1] = 1.0  # two equal rows, of which the prior leaves few digits
+    with pytest.warns(ob.AccuracyWarning, match=r"1 members of the fleet \(1\)"):
+        ob.fleet("rls", 3, backend="numpy", ridge=1e-10).partial_fit(X, y)
+
+
+def test_a_kernel_that_says_that_all_learned_fewer_rows_is_believed():
+    rows = FleetRows(np.ones((6, 1)), (3, 2))
+    assert learned_all(np.broadcast_to(2, 3), rows)
+    assert not learned_all(np.broadcast_to(1, 3), rows)
+    with pytest.raises(ValueError, match="at most"):
+        learned_all(np.broadcast_to(3, 3), rows)

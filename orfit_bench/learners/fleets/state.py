@@ -48,6 +48,11 @@ class FleetState:
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether some member has learned a row."""
+        return bool(self.n_samples[0] or self.n_samples.any())
+
     def copy(self) -> FleetState:
         """An independent state of the same value."""
         return self.select(slice(None))

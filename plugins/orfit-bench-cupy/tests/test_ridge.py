@@ -123,3 +123,54 @@ def test_a_failed_factorization_has_no_precision(dtype):
             assert _block_ridge.precision(*(a.get() for a in found)) == 0
     pivots, lengths = np.ones(3, dtype), np.array([0, 0, 1], dtype)  # whatever is left there looks like a factor
     assert _block_ridge.precision(pivots, lengths) == 0
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+@pytest.mark.parametrize("settings", SETTINGS[::2], ids=str)
+@pytest.mark.parametrize("number", [1e160, 1e-160, 1e150])
+def test_many_rows_of_extreme_size_are_learned_as_on_the_host(in_place, settings, number):
+    """More rows than features, which are added before their sums are looked at."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((2, 9, 4)), rng.standard_normal((2, 9))
+    X[1, 5, :2] *= number
+    y[1, 5] *= number
+    found = []
+    for backend in (in_place, "numba"):
+        learner, row = ob.create("ridge", backend=backend, **settings).partial_fit(X[0], y[0]), None
+        try:
+            learner.partial_fit(X[1], y[1])
+        except ob.DivergedError as error:
+            row = error.row
+        found.append((learner, row))
+    (ours, mine), (theirs, want) = found
+    assert mine == want == (5 if number == 1e160 else None)
+    assert ours.n_samples_seen_ == theirs.n_samples_seen_
+    for name in ("information", "moment"):
+        a, b = (learner.state()[name].values for learner in (ours, theirs))
+        assert np.isfinite(a).all()
+        np.testing.assert_allclose(np.tril(a), np.tril(b), rtol=1e-12)
+
+
+def test_many_rows_that_are_not_finite_change_nothing(in_place):
+    X, y = np.random.default_rng(2).standard_normal((9, 4)), np.ones(9)
+    learner = ob.create("ridge", backend=in_place).partial_fit(X, y)
+    before = learner.to_bytes()
+    for wrong in (np.nan, np.inf):
+        bad, there = X.copy(), ob.backends()[in_place].asarray(X.copy())
+        bad[7, 2] = there[7, 2] = wrong
+        for rows_given in (bad, there):
+            with pytest.raises(ValueError, match=rf"X\[7, 2\] is {wrong}"):
+                learner.partial_fit(rows_given, y)
+            assert learner.to_bytes() == before
+        with pytest.raises(ValueError, match=rf"y\[0\] is {wrong}"):
+            learner.partial_fit(X, np.full(9, wrong))
+        assert learner.to_bytes() == before
+
+
+def test_many_rows_are_started_before_the_host_waits(in_place, monkeypatch):
+    monkeypatch.delattr(ridge, "sum_of_squares")  # which looks at the rows before
+    X, y = np.random.default_rng(3).standard_normal((9, 4)), np.ones(9)
+    learner = ob.create("ridge", backend=in_place).partial_fit(X, y)
+    before = cupy.COUNTS.copy()
+    learner.partial_fit(*(ob.backends()[in_place].asarray(a) for a in (X, y)))
+    assert (cupy.COUNTS - before).waits == 2  # whether y is finite, and the bound of all sums

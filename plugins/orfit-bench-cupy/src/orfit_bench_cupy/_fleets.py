@@ -89,8 +89,7 @@ class Call:
     ) -> None:
         self.xp, self.dtype = X.__array_namespace__(), np.dtype(X.dtype)
         self.places, self._p = places, p
-        everyone = isinstance(places, slice) or len(places) == p.size
-        rows_each = None if np.any(learned) or not everyone else p.rows_each
+        rows_each = None if np.any(learned) else p.rows_each
         if rows_each is None:
             starts, ends = (p.starts[:-1] + learned)[places], p.starts[1:][places]
             self._counts, bounds = ends - starts, self.xp.asarray(np.stack([starts, ends], axis=1))
