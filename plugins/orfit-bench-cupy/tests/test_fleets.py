@@ -1,6 +1,8 @@
 """Fleets of the CuPy backend on the stand-in, which compiles their kernels as C++: equal to those of Numba."""
 
+import importlib
 import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench_cupy import _fleets
 
 from .conftest import cupy
+
+Function = importlib.import_module("cupy_standin._modules").Function
 
 METHODS = ("rls", "class_rls", "lms", "nlms", "ridge", "kalman", "oja", "apa")
 pytestmark = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
@@ -89,6 +93,67 @@ def test_bounds_and_settings_that_all_members_share_are_not_copied(in_place, met
     (one, least), (other, most) = found
     assert one == other
     assert least < most
+
+
+def by_threads(monkeypatch, act):
+    """What act() returns with one thread for each member, with three and with four."""
+    found = []
+    for threads in (1, 3, 4):
+        monkeypatch.setattr(Function, "threads", threads)
+        found.append(act())
+    return found
+
+
+@pytest.mark.parametrize("d", [1, 5, 37])
+@pytest.mark.parametrize("method", METHODS)
+def test_several_threads_of_a_member_leave_the_same_bits(in_place, method, d, monkeypatch):
+    """Threads that go apart after each barrier read old numbers where one is missing."""
+    (one, mine), *others = by_threads(monkeypatch, lambda: learned(method, in_place, "float64", d))
+    for other, theirs in others:
+        assert one.to_bytes() == other.to_bytes()
+        for a, b in zip(mine, theirs, strict=True):
+            assert np.array_equal(a, b)
+
+
+def test_several_threads_move_a_kalman_filter_by_matrices_to_the_same_bits(in_place, monkeypatch):
+    rng = np.random.default_rng(4)
+    F, X, y = 0.5 * rng.standard_normal((4, 5, 5)), rng.standard_normal((4, 9, 5)), rng.standard_normal((4, 9))
+    given = {"transition": list(F), "process_noise": [a @ a.T for a in F]}
+
+    def act():
+        fleet = ob.fleet("kalman", 4, backend=in_place, **given).partial_fit(X[:, :4], y[:, :4])
+        return fleet.partial_fit(X[:, 4:], y[:, 4:]).to_bytes()  # of which the first row moves the state
+
+    one, *others = by_threads(monkeypatch, act)
+    assert others == [one] * len(others)
+
+
+@pytest.mark.parametrize("method", ["rls", "class_rls", "lms", "nlms", "ridge", "kalman", "apa"])
+def test_several_threads_refuse_the_same_rows(in_place, method, monkeypatch):
+    """Each member has another huge entry, or weight that would be infinite, so that another thread finds it."""
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((10, 6, 5)), rng.integers(1, 3, (10, 6))
+    at = np.arange(5)
+    X[at, at + 1, at] = 1e200
+    if method != "class_rls":
+        y = y.astype(float)
+        X[at + 5, 0], y[at + 5, 0] = 1e-9 + 0.5 * np.eye(5), 1.7e308
+    vague = {"rls": {"ridge": 1e-6}, "kalman": {"initial_covariance": 1e6}}
+    given = (vague | {"lms": {"step_size": 1.0}, "apa": {"projection_order": 2}}).get(method, {})
+
+    def act():
+        fleet = ob.fleet(method, 10, backend=in_place, **given)
+        with suppress(ob.DivergedError):
+            fleet.partial_fit(X, y)
+        return fleet
+
+    one, *others = by_threads(monkeypatch, act)
+    assert [other.n_samples_seen_.tolist() for other in others] == [one.n_samples_seen_.tolist()] * len(others)
+    assert [other.to_bytes() for other in others] == [one.to_bytes()] * len(others)
+    if method in ("rls", "class_rls", "lms", "ridge", "kalman"):
+        assert one.n_samples_seen_[:5].tolist() == (at + 1).tolist()
+    if method in ("rls", "kalman"):
+        assert one.n_samples_seen_[5:].tolist() == [0] * 5
 
 
 def test_the_covariance_stays_symmetric_to_the_last_bit(in_place):

@@ -151,6 +151,15 @@ def test_many_rows_of_extreme_size_are_learned_as_on_the_host(in_place, settings
         np.testing.assert_allclose(np.tril(a), np.tril(b), rtol=1e-12)
 
 
+def test_a_row_that_overflows_is_refused_though_later_rows_would_forget_it(in_place):
+    X, y = np.random.default_rng(3).standard_normal((100, 4)), np.ones(100)
+    X[10, 0] = 1e160
+    learner = ob.create("ridge", backend=in_place, forgetting_factor=0.5)
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit(X, y)
+    assert learner.n_samples_seen_ == 10
+
+
 def test_many_rows_that_are_not_finite_change_nothing(in_place):
     X, y = np.random.default_rng(2).standard_normal((9, 4)), np.ones(9)
     learner = ob.create("ridge", backend=in_place).partial_fit(X, y)

@@ -1,5 +1,7 @@
 """The verdicts of the device on the rows of a block, beside those of the host, from the same numbers."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,15 @@ from orfit_bench_cupy._device_blocks import factor
 from orfit_bench_cupy._precision_guard import judge_rows
 
 from .conftest import cupy
+
+Function = importlib.import_module("cupy_standin._modules").Function
+
+
+@pytest.fixture(autouse=True, params=[1, 3], ids="{} threads".format)
+def threads(request, monkeypatch):
+    """Threads of a block."""
+    monkeypatch.setattr(Function, "threads", request.param)
+
 
 B, TILES, R = 40, 3, 2
 D = 32 * TILES - 5

@@ -47,7 +47,7 @@ def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, o
     effect = call.xp.asarray(np.ascontiguousarray(model.is_dynamic, np.int32))
     motion = *(call.place(a if a.size else np.zeros((1, 1))) for a in given), effect
     noise = call.values(np.broadcast_to(model.observation_noise, len(p.t)))
-    more = *motion, *noise, *call.integers(p.t - 1), call.degraded
+    more = *motion, *noise, *call.values(p.t - 1, np.int64), call.degraded
     sizes = [n for a in given for n in (a.shape[1], len(a) > 1)] + [len(model.is_dynamic) > 1, keeps_p]
     numbers = (call.dtype.type(a) for a in (info.eps, float(info.eps) ** (1 / 3), info.max))
     rest = *(np.int32(n) for n in sizes), *numbers

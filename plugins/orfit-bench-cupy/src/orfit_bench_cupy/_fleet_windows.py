@@ -34,7 +34,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
 
     def advance(places: Host, learned: Host) -> None:
         call = Call(X, Y, p, None, places, learned)
-        C, more = call.gather(s.basis), (*call.values(p.step_size), *call.integers((p.t - 1 + learned)[places]))
+        C, more = call.gather(s.basis), (*call.values(p.step_size), *call.values((p.t - 1 + learned)[places], np.int64))
         limits = np.int32(k), np.int32(keeps_c), np.int32(RENEWAL_PERIOD), call.dtype.type(LARGEST_GROWTH)
         learned[places] += call.launch("learn_subspaces", (C,), more, room + keeps_c * d * k, *limits)
         call.scatter(s.basis, C)
@@ -56,7 +56,7 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
         call = Call(X, Y, p, out, places, learned)
         w, *window = (call.gather(field) for field in (s.w, s.rows, s.targets))
         rows, targets = (enlarged(a, (len(a), order, a.shape[2])) for a in window)
-        counts = call.integers(s.count[call.members, 0])
+        counts = call.values(s.count[call.members, 0], np.int64)
         more = *call.values(p.step_size), *call.values(p.eps[places])
         limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, 2.0 ** (info.maxexp // 4)))
         fields = w, rows, targets, *counts

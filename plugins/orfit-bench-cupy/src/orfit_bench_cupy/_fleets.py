@@ -30,13 +30,13 @@ LANES = 32
 """Partial sums of a product in `fleets.cu`."""
 SHARED_MEMORY = 48 * 1024
 """Bytes of shared memory that a block has on every device without asking for more; wider members learn on the host."""
-MAX_THREADS = 256
+LARGE_MEMBER = 8 * 1024
+"""Bytes of shared memory beyond which a multiprocessor has room for less than some thirty members at a time."""
+MIN_THREADS, MAX_THREADS = 8, 256
+"""Threads of a member."""
 WARP = 32
-FEWEST_THREADS = 8
-"""Of a member."""
-MUCH = 8 * 1024
-"""Bytes of a member, of whose size a processor has room for some thirty."""
-TOGETHER = 128
+"""Threads that wait for each other without the rest of their block."""
+THREADS_OF_SHARED_BLOCK = 128
 """Threads of a block that has several members."""
 NULL = np.int64(0)
 """A pointer to nothing."""
@@ -64,12 +64,12 @@ def _function(xp: Any, name: str, dtype: np.dtype[Any]) -> Any:
 def threads_of(d: int, room: int) -> tuple[int, int]:
     """The threads of a member with d features, and the members of a block, of which each takes `room` bytes.
 
-    The threads are a power of two, so that those within a warp wait for each other without the rest of the block. On an
-    H200 one for two features was the fastest, unless few members have room on a processor at a time.
+    A power of two, so that the threads of a member never belong to two warps. On an H200 one thread for two features
+    was the fastest, and one for each feature where few members have room on a multiprocessor.
     """
     for_each = 1 << (d - 1).bit_length()
-    threads = min(max(for_each if room > MUCH else for_each // 2, FEWEST_THREADS), MAX_THREADS)
-    return threads, max(1, min(TOGETHER // threads, SHARED_MEMORY // room)) if threads <= WARP else 1
+    threads = min(max(for_each if room > LARGE_MEMBER else for_each // 2, MIN_THREADS), MAX_THREADS)
+    return threads, max(1, min(THREADS_OF_SHARED_BLOCK // threads, SHARED_MEMORY // room)) if threads <= WARP else 1
 
 
 class Call:
@@ -118,24 +118,17 @@ class Call:
         if part is not field:
             field[... if self.everyone else self.xp.asarray(self.members)] = part
 
-    def values(self, a: Host) -> tuple[Array, Any]:
-        """What a kernel takes for numbers in the dtype of the rows, one for each member or row.
+    def values(self, a: Host, dtype: type[np.generic] | None = None) -> tuple[Array, Any]:
+        """The two arguments of a kernel for numbers of the host, one for each member or row.
 
-        An array there, or a null pointer and the number that all share.
+        An array on the device and 0, or a null pointer and the number that all share; of the dtype of the rows if none
+        is given.
         """
-        return self._values(a, self.dtype)
+        to = dtype or self.dtype.type
+        return (NULL, to(a[0])) if are_alike(a) else (self.place(a, to), to(0))
 
-    def integers(self, a: Host) -> tuple[Array, Any]:
-        """The same for integers."""
-        return self._values(a, np.dtype(np.int64))
-
-    def _values(self, a: Host, dtype: np.dtype[Any]) -> tuple[Array, Any]:
-        if are_alike(a):
-            return NULL, dtype.type(a[0])
-        return self.place(a, dtype), dtype.type(0)
-
-    def place(self, a: Host, dtype: np.dtype[Any] | None = None) -> Array:
-        """Host numbers on the device, in the dtype of the rows if none is given."""
+    def place(self, a: Host, dtype: type[np.generic] | None = None) -> Array:
+        """Host numbers on the device, of the dtype of the rows if none is given."""
         return self.xp.asarray(np.ascontiguousarray(a, dtype or self.dtype))
 
     def launch(self, name: str, fields: tuple[Any, ...], more: tuple[Any, ...], room: int, *rest: Any) -> Host:
@@ -170,5 +163,5 @@ class Call:
 
 
 def are_alike(values: Host) -> bool:
-    """Whether all of some numbers are equal; those that a single number stands for are, without a look."""
+    """Whether all of some numbers are equal. A view of one number, with strides of zero, is not read."""
     return not any(values.strides) or bool(values[0] == values[-1] and (values == values[0]).all())

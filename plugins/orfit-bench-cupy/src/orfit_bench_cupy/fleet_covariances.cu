@@ -1,15 +1,15 @@
 // Recursive least squares (survey, eq. 11 and 12), as orfit_bench_numba/_sequential_rls.py:
 // s = ff + x'P x,  w <- w + P x e / s,  P <- (P - P x x'P / s) / ff.
 // P (m, d, d), w (m, d, r), factors (m,) or one. The shared memory holds d r + 3 d + r + 1 numbers, and P if keeps_p.
-ENTRY learn_covariances(REAL* P, REAL* w, ROWS, const REAL* factors, REAL factor, long long* degraded, NOTES, int keeps_p,
-                        REAL eps, REAL third, REAL largest) {
+ENTRY learn_covariances(REAL* P, REAL* w, ROWS, const REAL* factors, REAL shared_factor, long long* degraded, NOTES,
+                        int keeps_p, REAL eps, REAL third, REAL largest) {
     MEMORY(memory, room);
     const long long j = MEMBER;
     if (j >= members) return;
     const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *W = memory, *x = W + d * r, *u = x + d, *v = u + d, *z = v + d, *flag = z + r;
     REAL *own = P + j * d * d, *Q = keeps_p ? flag + 1 : own;
-    const REAL ff = value_of(factors, factor, j), half = sqrt(eps), max_error = ff < 1 ? (REAL)0.01 : (REAL)1;
+    const REAL ff = value_of(factors, shared_factor, j), half = sqrt(eps), max_error = ff < 1 ? (REAL)0.01 : (REAL)1;
     if (keeps_p) copy(Q, own, d * d);
     copy(W, w + j * d * r, d * r);
     long long row = first;

@@ -20,9 +20,9 @@ DEVICE inline REAL entry_of(const REAL* matrix, int size, int d, int i, int k) {
 // these rows.
 // The shared memory holds 2 d r + 7 d + r + 1 numbers, and P, with motion by matrices three of its size, if keeps_p.
 ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, ROWS, const REAL* A, const REAL* Q,
-                    const int* takes_effect, const REAL* noise, REAL one_noise, const long long* done,
-                    long long all_done, long long* degraded, NOTES, int a_size, int a_every, int q_size, int q_every, int effect_every,
-                    int keeps_p, REAL eps, REAL third, REAL largest) {
+                    const int* takes_effect, const REAL* noise, REAL shared_noise, const long long* done,
+                    long long shared_done, long long* degraded, NOTES, int a_size, int a_every, int q_size, int q_every,
+                    int effect_every, int keeps_p, REAL eps, REAL third, REAL largest) {
     MEMORY(memory, room);
     const long long j = MEMBER;
     if (j >= members) return;
@@ -31,7 +31,8 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, ROWS, const RE
     REAL *diagonal = h + d, *shares = diagonal + d, *z = shares + d, *flag = z + r;
     REAL *own = P + j * d * d, *S = keeps_p ? flag + 1 : own, *N = keeps_p ? S + d * d : work + 2 * j * d * d;
     REAL* T = N + d * d;  // A P; N and T are used by matrices alone
-    const REAL *F = A + a_every * j * a_size, *V = Q + q_every * j * q_size, R = value_of(noise, one_noise, j), half = sqrt(eps);
+    const REAL *F = A + a_every * j * a_size, *V = Q + q_every * j * q_size;
+    const REAL R = value_of(noise, shared_noise, j), half = sqrt(eps);
     const bool has_transition = takes_effect[2 * effect_every * j] != 0;
     const bool has_noise = takes_effect[2 * effect_every * j + 1] != 0;
     const REAL max_rounding = has_transition ? (REAL)0.01 : (REAL)1;
@@ -40,7 +41,8 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, ROWS, const RE
     long long row = first;
     int lost = 0;
     for (; row < end; row++) {
-        const bool later = value_of(done, all_done, j) + row - first > 0;  // the state does not move before the very first row
+        // the state does not move before the very first row
+        const bool later = value_of(done, shared_done, j) + row - first > 0;
         const bool turns = later && has_transition, shakes = later && has_noise;
         const bool by_matrix = d > 1 && ((turns && a_size == d * d) || (shakes && q_size == d * d));
         EACH(i, d) {
@@ -63,8 +65,8 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, ROWS, const RE
             }
             M[i * r + c] = sum;
         }
-        BARRIER;
-        EACH(i, d) for (int k = 0; by_matrix && k <= i; k++) {  // N = T A' + Q, its lower triangle mirrored
+        // N = T A' + Q, its lower triangle mirrored, by the thread that wrote row i of T
+        EACH(i, d) for (int k = 0; by_matrix && k <= i; k++) {
             REAL sum = turns ? (REAL)0 : T[i * d + k];
             for (int o = 0; turns && o < d; o++) sum += T[i * d + o] * entry_of(F, a_size, d, k, o);
             sum += entry_of(V, shakes ? q_size : 0, d, i, k);

@@ -1,13 +1,14 @@
 // LMS (survey, eq. 2), w <- w + step e x; normalized: divided by eps + x'x.
-// w (m, d, r), steps (n,) and eps (m,), or one of each. The shared memory holds d r + d + LANES (r + 1) + r + 1 numbers.
-ENTRY learn_gradients(REAL* w, ROWS, const REAL* steps, REAL step, const REAL* eps, REAL one_eps, NOTES, int normalized,
-                      REAL smallest, REAL largest) {
+// w (m, d, r), steps (n,) and eps (m,), or one of each.
+// The shared memory holds d r + d + LANES (r + 1) + r + 1 numbers.
+ENTRY learn_gradients(REAL* w, ROWS, const REAL* steps, REAL shared_step, const REAL* eps, REAL shared_eps, NOTES,
+                      int normalized, REAL smallest, REAL largest) {
     MEMORY(memory, room);
     const long long j = MEMBER;
     if (j >= members) return;
     const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *W = memory, *x = W + d * r, *partial = x + d, *z = partial + LANES * (r + 1), *flag = z + r;
-    const REAL added = value_of(eps, one_eps, j);
+    const REAL added = value_of(eps, shared_eps, j);
     copy(W, w + j * d * r, d * r);
     long long row = first;
     for (; row < end; row++) {
@@ -36,14 +37,13 @@ ENTRY learn_gradients(REAL* w, ROWS, const REAL* steps, REAL step, const REAL* e
         }
         const bool is_zero = size == 0;  // a row of zeros changes nothing
         // 1 / size may be subnormal, which is zero on a device in float32: numbers are divided by size itself
-        const REAL gain = is_zero ? 0 : value_of(steps, step, row) / energy, unit = is_zero ? 1 : size;
+        const REAL gain = is_zero ? 0 : value_of(steps, shared_step, row) / energy, unit = is_zero ? 1 : size;
         EACH(i, d) for (int c = 0; c < r; c++) {
             if (!isfinite(W[i * r + c] + z[c] / unit * gain * (x[i] / unit))) flag[0] = 0;
         }
         BARRIER;
         if (flag[0] == 0) break;
         EACH(i, d) for (int c = 0; c < r; c++) W[i * r + c] += z[c] / unit * gain * (x[i] / unit);
-        BARRIER;
     }
     copy(w + j * d * r, W, d * r);
     FIRST_THREAD note_rows(j, first, row, end, learned, happened);

@@ -2,19 +2,19 @@
 // L <- ff L + weight x x', its lower triangle,  m <- ff m + weight x y'.
 // L (m, d, d), moment (m, d, r), factors (m,) and weights (n,), or one of each; a factor above 1 is in the weights.
 // The shared memory holds d r + d + 1 numbers, and L if keeps_l.
-ENTRY learn_information(REAL* L, REAL* moment, ROWS, const REAL* factors, REAL factor, const REAL* weights,
-                        REAL one_weight, NOTES, int keeps_l) {
+ENTRY learn_information(REAL* L, REAL* moment, ROWS, const REAL* factors, REAL shared_factor, const REAL* weights,
+                        REAL shared_weight, NOTES, int keeps_l) {
     MEMORY(memory, room);
     const long long j = MEMBER;
     if (j >= members) return;
     const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *M = memory, *x = M + d * r, *flag = x + d, *own = L + j * d * d, *S = keeps_l ? flag + 1 : own;
-    const REAL ff = value_of(factors, factor, j), keep = ff < 1 ? ff : 1;
+    const REAL ff = value_of(factors, shared_factor, j), keep = ff < 1 ? ff : 1;
     if (keeps_l) copy(S, own, d * d);
     copy(M, moment + j * d * r, d * r);
     long long row = first;
     for (; row < end; row++) {
-        const REAL weight = value_of(weights, one_weight, row), *y = Y + row * r;
+        const REAL weight = value_of(weights, shared_weight, row), *y = Y + row * r;
         EACH(i, d) x[i] = X[row * d + i];
         FIRST_THREAD flag[0] = 1;
         BARRIER;

@@ -3,8 +3,8 @@
 // by one running sum. C (m, d, k), steps (n,) or one, done (m,) the steps before these rows. Stops before a row that
 // would lose digits and before one in `period`, so that the host removes the accumulated rounding.
 // The shared memory holds 4 k + d + LANES (k + 1) numbers, and C if keeps_c.
-ENTRY learn_subspaces(REAL* C, ROWS, const REAL* steps, REAL one_step, const long long* done, long long all_done, NOTES,
-                      int k, int keeps_c, int period, REAL largest_growth) {
+ENTRY learn_subspaces(REAL* C, ROWS, const REAL* steps, REAL shared_step, const long long* done, long long shared_done,
+                      NOTES, int k, int keeps_c, int period, REAL largest_growth) {
     MEMORY(memory, room);
     const long long j = MEMBER;
     if (j >= members) return;
@@ -14,9 +14,9 @@ ENTRY learn_subspaces(REAL* C, ROWS, const REAL* steps, REAL one_step, const lon
     if (keeps_c) copy(B, own, d * k);
     long long row = first;
     for (; row < end; row++) {
-        const long long before = value_of(done, all_done, j) + row - first;
+        const long long before = value_of(done, shared_done, j) + row - first;
         if (before > 0 && before % period == 0) break;
-        const REAL step = value_of(steps, one_step, row);
+        const REAL step = value_of(steps, shared_step, row);
         EACH(i, d) y[i] = X[row * d + i];
         BARRIER;
         EACH(q, LANES * (k + 1)) {  // the products of y with the columns of C, and with itself

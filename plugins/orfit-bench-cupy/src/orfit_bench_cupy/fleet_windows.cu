@@ -5,26 +5,25 @@
 // w (m, d, r), rows (m, order, d) and targets (m, order, r), the oldest of a window first, counts (m,) of them, steps
 // (n,) and eps (m,), or one of each. In shared memory the new row takes the place of the oldest, `next`: the solution
 // does not depend on the order of the rows. It holds order (d + r) + d r + r + order (2 order + 2 r + 1) numbers.
-ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts, long long all_counts, ROWS,
-                    const REAL* steps, REAL one_step, const REAL* eps, REAL one_eps, NOTES, int order, REAL max_inverse, REAL max_ratio,
-                    REAL max_size) {
+ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts, long long shared_counts, ROWS,
+                    const REAL* steps, REAL shared_step, const REAL* eps, REAL shared_eps, NOTES, int order,
+                    REAL max_inverse, REAL max_ratio, REAL max_size) {
     MEMORY(memory, room);
     const long long j = MEMBER;
     if (j >= members) return;
     const long long first = first_row(bounds, rows_each, j), end = end_of_rows(bounds, rows_each, j);
     REAL *W = memory, *A = W + d * r, *b = A + order * d, *f = b + order * r, *G = f + r, *T = G + order * order;
     REAL *e = T + order * order, *z = e + order * r, *u = z + order * r;
-    const REAL added = value_of(eps, one_eps, j);
-    int n = value_of(counts, all_counts, j), next = n % order;
+    const REAL added = value_of(eps, shared_eps, j);
+    int n = value_of(counts, shared_counts, j), next = n % order;
     copy(W, w + j * d * r, d * r);
     copy(A, rows + j * order * d, n * d);
     copy(b, targets + j * order * r, n * r);
     BARRIER;
     EACH(q, n * n) G[q / n * order + q % n] = product(A + q / n * d, A + q % n * d, d);
-    BARRIER;
     long long row = first;
     for (; row < end; row++) {
-        const REAL *x = X + row * d, step = value_of(steps, one_step, row);
+        const REAL *x = X + row * d, step = value_of(steps, shared_step, row);
         const int k = n < order ? n + 1 : order;
         EACH(c, r) {
             REAL sum = 0;
@@ -92,9 +91,8 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, const long long* counts,
         }
         if (!small) break;
         EACH(a, k) G[a * order + next] = G[next * order + a] = u[a];
-        EACH(i, d) A[next * d + i] = x[i];
+        EACH(i, d) A[next * d + i] = x[i];  // the thread that reads it below
         EACH(c, r) b[next * r + c] = Y[row * r + c];
-        BARRIER;
         EACH(i, d) for (int c = 0; c < r; c++) {
             for (int a = 0; a < k; a++) W[i * r + c] += step * e[a * r + c] * A[a * d + i];
         }

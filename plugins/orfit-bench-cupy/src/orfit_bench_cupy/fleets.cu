@@ -7,12 +7,12 @@
 // numbers of all members only then.
 // Every sum has one order, whatever the number of threads, and every thread of a member computes the same verdicts from
 // shared numbers, so that all its threads take the same branches.
-// Predictions go to `out` if it predicts. bounds is null where every member has `rows_each` rows. A setting is an array, or
-// null and the value that all share.
+// Predictions go to `out` if it predicts. bounds is null where every member has `rows_each` rows. A setting is an array,
+// or null and the value that all share.
 //
 // The threads of a member are a block, or, where a block has several members, a part of a warp: blockDim.y members of
 // blockDim.x threads, a power of two. REAL is float or double. A host compiler, which the tests use, defines ENTRY and
-// the macros below for one thread for each member: EACH then is a loop over all entries, and BARRIER is empty.
+// the macros below, for one thread or several.
 
 #ifndef ENTRY
 #define ENTRY extern "C" __global__ void
@@ -27,7 +27,7 @@
 #define BARRIER wait_for_member()
 #define DEVICE __device__
 
-// Waits until all threads of the member are here, and see what the others wrote.
+// Waits until all threads of the member are here. Then each sees what the others have written.
 DEVICE inline void wait_for_member() {
     if (blockDim.y == 1) {
         __syncthreads();
@@ -49,9 +49,10 @@ DEVICE inline void wait_for_member() {
 // Partial sums of a product of vectors: partial l adds up the entries l, l + LANES, ...
 #define LANES 32
 
-// Entries that a thread reads before it writes them: the compiler must assume that `to` and `from` overlap.
 #define AT_ONCE 8
 
+// to[k] = from[k] for k < n. Each thread reads AT_ONCE entries before it writes them, so that the reads overlap in
+// time: the compiler, which must assume that `to` and `from` share memory, would wait for each of them.
 DEVICE inline void copy(REAL* to, const REAL* from, int n) {
     for (int first = THREAD; first < n; first += AT_ONCE * THREADS) {
         REAL part[AT_ONCE];

@@ -35,7 +35,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     ff, d = p.forgetting_factor, len(s.information)
     if not len(X):
         return 0
-    if out is None and len(X) >= d and add_many_rows(s, X, Y, *forgetting_weights(ff, p.t, len(X))):
+    if out is None and ff == 1 and len(X) >= d and add_many_rows(s, X, Y):
         return len(X)
     if (out is not None and d < MIN_FEATURES) or not is_bounded(s, X, Y):
         return int(learn_rows_on_host(ridge.learn, s, X, Y, p, out))
@@ -85,17 +85,17 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
     m[...] = kept * m + X.T @ Y
 
 
-def add_many_rows(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) -> bool:
-    """The same; False, and nothing is changed, where a sum may come near overflow or a row is not finite.
+def add_many_rows(s: Any, X: Array, Y: Array) -> bool:
+    """L <- L + X'X,  m <- m + X'Y; False, and nothing is changed, where `are_sums_bounded` says no.
 
-    Without a look at X: what the diagonal gains is the energy of the rows. The host starts all of it before it waits,
-    so that no launch takes time of its own.
+    It does not look at X: what the diagonal gains is the sum of the squares of all entries. The host starts all work
+    before it waits, so that the launches take no time of their own.
     """
     xp, L, m = X.__array_namespace__(), s.information, s.moment
     before = L.copy(), m.copy()
-    add(s, X, Y, kept, weights)
+    add(s, X, Y, 1.0, np.ones(1))
     diagonal, rounding = xp.diagonal(L), len(X) * float(np.finfo(L.dtype).eps)
-    gained = xp.abs(diagonal - kept * xp.diagonal(before[0])).sum() + rounding * diagonal.sum()
+    gained = xp.abs(diagonal - xp.diagonal(before[0])).sum() + rounding * diagonal.sum()
     if are_sums_bounded(*before, gained, Y):
         return True
     L[...], m[...] = before
@@ -110,12 +110,15 @@ def sum_of_squares(X: Array) -> Array:
 
 
 def is_bounded(s: Any, X: Array, Y: Array) -> bool:
-    """Whether no sum comes near overflow, in whatever order the rows are added; the host waits once."""
+    """What `are_sums_bounded` says of the rows X (n, d)."""
     return are_sums_bounded(s.information, s.moment, sum_of_squares(X), Y)
 
 
 def are_sums_bounded(L: Array, m: Array, energy: Array, Y: Array) -> bool:
-    """The same for rows of this energy, a number on the device."""
+    """Whether rows with this sum of squares, in whatever order they are added, bring no sum near overflow.
+
+    energy is a number on the device. False also where one of its rows or of Y is not finite. The host waits once.
+    """
     xp = L.__array_namespace__()
     parts = xp.diagonal(L).max(), xp.abs(m).max(), energy, xp.vdot(Y, Y)
     diagonal, moment, rows, targets = (float(a) for a in fetch(*parts))

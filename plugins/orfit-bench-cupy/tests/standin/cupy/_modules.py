@@ -1,4 +1,4 @@
-"""CUDA source compiled as C++: a block is one thread, which takes the entries of each loop in turn.
+"""CUDA source compiled as C++: a block, or a member of a fleet, is one thread, or `Function.threads` of them.
 
 On x86, float32 numbers below the normal ones are zero in it, since CuPy compiles with -ftz=true.
 """
@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,52 @@ from ._counts import COUNTS
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 """The host compiler; None where there is none."""
 PRELUDE = """
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <vector>
 using std::fabs; using std::isfinite; using std::isnan; using std::sqrt;
-static long long block_number;
-static double* block_memory;
-extern "C" void set_block(long long number, double* memory) { block_number = number; block_memory = memory; }
+static thread_local long long block_number;
+static thread_local double* block_memory;
+static thread_local int thread_number;
+static int threads_of_block = 1;
+static std::mutex door;
+static std::condition_variable opened;
+static int waiting;
+static long long times_opened;
+static bool parted;
+extern "C" void set_threads(int number) { threads_of_block = number; parted = false; waiting = 0; }
+extern "C" int have_parted() { return parted; }
+// Another thread goes on first each time, so that a number that is read too early is an old one.
+static inline void part(unsigned long long turn) {
+    if (threads_of_block == 1) return;
+    turn = (turn + 1) * 0x9E3779B97F4A7C15ULL;
+    const unsigned long long place = (thread_number + (turn >> 40)) % threads_of_block;
+    std::this_thread::sleep_for(std::chrono::microseconds(20 * place));
+}
+extern "C" void set_block(long long number, double* memory, int thread) {
+    block_number = number; block_memory = memory; thread_number = thread;
+    part(number);
+}
+static inline void wait_for_block() {
+    if (threads_of_block == 1) return;
+    {
+        std::unique_lock<std::mutex> lock(door);
+        if (parted) return;
+        const long long now = times_opened;
+        if (++waiting == threads_of_block) {
+            waiting = 0;
+            times_opened++;
+            opened.notify_all();
+        } else {
+            const auto others_came = [now] { return times_opened > now; };
+            if (!opened.wait_for(lock, std::chrono::seconds(2), others_came)) parted = true;
+        }
+    }
+    part(times_opened);
+}
 #ifdef __SSE__
 #include <xmmintrin.h>
 extern "C" unsigned get_mode() { return _mm_getcsr(); }
@@ -41,11 +82,11 @@ extern "C" void set_mode(unsigned) {}
 #define BLOCK block_number
 #define MEMBER block_number
 #define MEMORY(memory, room) REAL* memory = (REAL*)block_memory
-#define THREAD 0
-#define THREADS 1
-#define EACH(i, n) for (int i = 0; i < (n); i++)
-#define FIRST_THREAD
-#define BARRIER
+#define THREAD thread_number
+#define THREADS threads_of_block
+#define EACH(i, n) for (int i = THREAD; i < (n); i += THREADS)
+#define FIRST_THREAD if (THREAD == 0)
+#define BARRIER wait_for_block()
 #define DEVICE static
 """
 FLUSH = 0x8040
@@ -62,9 +103,12 @@ def library(code: str, definitions: tuple[str, ...]) -> ctypes.CDLL:
     folder = Path(tempfile.mkdtemp(prefix="cupy-standin-"))
     try:
         (folder / "source.cpp").write_text(PRELUDE + code)
-        command = [COMPILER, "-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC"]
+        command = [COMPILER, "-std=c++17", "-O2", "-ffp-contract=off", "-pthread", "-Wall", "-Werror", "-shared"]
         subprocess.run(
-            [*command, *definitions, "-o", "library.so", "source.cpp"], cwd=folder, check=True, capture_output=True
+            [*command, "-fPIC", *definitions, "-o", "library.so", "source.cpp"],
+            cwd=folder,
+            check=True,
+            capture_output=True,
         )
         return ctypes.CDLL(str(folder / "library.so"))
     finally:
@@ -86,6 +130,9 @@ class RawModule:
 class Function:
     """A kernel, launched as a loop over its blocks, and over the members of each."""
 
+    threads = 1
+    """Threads that take the entries of each loop in turn; with several, each block finds memory of its own."""
+
     def __init__(self, compiled: ctypes.CDLL, name: str, mode: int) -> None:
         self._library, self._kernel, self._mode = compiled, compiled[name], mode
         self.max_dynamic_shared_size_bytes = MAX_SHARED_MEMORY
@@ -96,13 +143,27 @@ class Function:
         if shared_mem > self.max_dynamic_shared_size_bytes:
             raise ValueError(f"CUDA_ERROR_INVALID_VALUE: {shared_mem} bytes of shared memory")
         COUNTS.launches += 1
-        given = [_argument(a) for a in args]
-        memory = np.full(-(-shared_mem // 8), np.nan)  # what a block finds there is of no use
+        given, blocks = [_argument(a) for a in args], range(grid[0] * math.prod(block[1:]))
+        room = -(-shared_mem // 8)
+        memory = np.full((len(blocks) if self.threads > 1 else 1, room), np.nan)  # what a block finds is of no use
+        self._library.set_threads(self.threads)
+        others = [Thread(target=self._run, args=(i, blocks, given, memory)) for i in range(1, self.threads)]
+        for thread in others:
+            thread.start()
+        self._run(0, blocks, given, memory)
+        for thread in others:
+            thread.join()
+        if self._library.have_parted():
+            raise RuntimeError("the threads of a block take different branches: some wait for others that never come")
+
+    def _run(self, thread: int, blocks: range, given: list[Any], memory: Any) -> None:
+        """What a thread of each block does."""
         before = self._library.get_mode()
         self._library.set_mode(before | self._mode)
         try:
-            for number in range(grid[0] * math.prod(block[1:])):
-                self._library.set_block(ctypes.c_longlong(number), ctypes.c_void_p(memory.ctypes.data))
+            for number in blocks:
+                room = memory[number % len(memory)]
+                self._library.set_block(ctypes.c_longlong(number), ctypes.c_void_p(room.ctypes.data), thread)
                 self._kernel(*given)
         finally:
             self._library.set_mode(before)
