@@ -12,6 +12,8 @@ from orfit_bench.errors import suggest, with_place
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import describe_value, equal_values
+from orfit_bench.spec.state import Field
+from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState, Minuend, Sizes, StateRule, larger_squares
 
 Fields = dict[str, Any]
@@ -85,6 +87,10 @@ def merge(
             near = suggest(strange[0], one.fields)
             raise ValueError(f"the merge rule returned {strange[0]!r}, which is no field of {rule.method.name}{near}")
         fields = {**one.fields, **returned}
+        layout = rule.layout(a.sizes)
+        for f in layout.fields:  # before others are derived from them
+            if f.name in returned and layout.grows not in f.dims:
+                _check_shape(layout, f, fields, 0)
         merged = placed(rule, a, in_dtype(rule, with_derived(rule, fields)))
     except ValueError as error:
         raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error
@@ -128,12 +134,17 @@ def placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
     if layout.limit is not None and count > layout.limit:
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
     for f in layout.fields:
-        if fields[f.name].shape != (want := layout.shape(f.dims, count)):
-            raise ValueError(f"state: {f.name!r} has shape {fields[f.name].shape}, want {want}")
+        _check_shape(layout, f, fields, count)
         if not np.isfinite(fields[f.name]).all():
             raise ValueError(f"state: {f.name!r} holds numbers that are not finite")
     lost = bool(rule.method.state.warning and fields.get(rule.method.state.warning.field, False))
     return replace(like, arrays=layout.start(fields), pending=rule.no_rows(like.sizes), has_warned=lost)
+
+
+def _check_shape(layout: StateLayout, field: Field, fields: Fields, count: int) -> None:
+    """ValueError where a field does not have the shape that the layout gives it with this number of entries."""
+    if (shape := np.shape(fields[field.name])) != (want := layout.shape(field.dims, count)):
+        raise ValueError(f"state: {field.name!r} has shape {shape}, want {want}")
 
 
 def side(rule: StateRule, state: LearnerState, first: Fields | None = None) -> Side:

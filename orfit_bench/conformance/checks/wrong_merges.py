@@ -32,12 +32,12 @@ def _of_names(name: str) -> Results:
 
 
 def _of_values(name: str) -> Results:
-    """What a rule may return that does not fit a field, of which `derive` may say something, or the fields."""
+    """What a rule may return that does not fit a field, or the fields."""
     return {
         "numbers that are not finite": (lambda fields: {name: np.full_like(fields[name], np.nan)}, ""),
-        "an entry too many": (lambda fields: {name: np.append(fields[name], fields[name][:1], axis=0)}, ""),
-        "an entry too few": (lambda fields: {name: fields[name][:-1]}, ""),
-        "a dimension too few": (lambda fields: {name: fields[name][0]}, ""),
+        "an entry too many": (lambda fields: {name: np.append(fields[name], fields[name][:1], axis=0)}, name),
+        "an entry too few": (lambda fields: {name: fields[name][:-1]}, name),
+        "a dimension too few": (lambda fields: {name: fields[name][0]}, name),
         "pairs": (lambda fields: tuple(fields.items()), "tuple"),
         "a field too many": (lambda fields: fields | {"unknown": fields[name]}, "'unknown'"),
     }

@@ -37,7 +37,7 @@ def learned_all(learned: object, rows: FleetRows) -> bool:
     """
     counts = np.asarray(learned)
     is_count = counts.shape == rows.counts.shape and counts.dtype.kind in "iu"
-    if is_count and are_equal(counts, rows.counts):
+    if is_count and _are_equal(counts, rows.counts):
         return True
     if not is_count or counts.min() < 0 or (counts > rows.counts).any():
         raise ValueError(
@@ -46,7 +46,7 @@ def learned_all(learned: object, rows: FleetRows) -> bool:
     return False
 
 
-def are_equal(a: HostArray, b: HostArray) -> bool:
+def _are_equal(a: HostArray, b: HostArray) -> bool:
     """Whether two arrays of one shape are equal; views of one number are compared as numbers."""
     if len(a) and not any((*a.strides, *b.strides)):
         return bool(a[0] == b[0])

@@ -32,12 +32,12 @@ class FleetParameters:
         setattr(self, setting, value)
         return value
 
-    @ComputedOnce
+    @property
     def members(self) -> HostArray:
         """Those that get rows (m,)."""
         return self._rows.members
 
-    @ComputedOnce
+    @property
     def starts(self) -> HostArray:
         """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1]."""
         return self._rows.starts

@@ -41,6 +41,7 @@ _libraries.provide(  # as `_device` does where the stand-in has CuPy's name
         importlib.import_module("cupy_standin.cublas").syrk,
     ),
 )
+Function = importlib.import_module("cupy_standin._modules").Function
 IN_PLACE = replace(
     BACKEND,
     name="cupy-on-numpy",
@@ -53,6 +54,15 @@ IN_PLACE = replace(
     memory=device.peak,
     device_info=lambda: {"device": "NumPy"},
 )
+
+
+def by_threads(monkeypatch, act):
+    """What act() returns with one thread for each block or member, with three and with four."""
+    found = []
+    for threads in (1, 3, 4):
+        monkeypatch.setattr(Function, "threads", threads)
+        found.append(act())
+    return found
 
 
 class Plugin:

@@ -1,7 +1,5 @@
 """Blocks of rows that the device learns without a wait, beside what the host's kernel leaves."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -9,9 +7,7 @@ import orfit_bench as ob
 from orfit_bench_cupy import _block_rls
 from orfit_bench_cupy._block_kernels import BlockKernels
 
-from .conftest import cupy
-
-Function = importlib.import_module("cupy_standin._modules").Function
+from .conftest import by_threads, cupy
 
 D, ROWS, BLOCKS = 70, 8, 5  # features: three tiles of shared memory, of which one is not full
 N = ROWS * BLOCKS - 3
@@ -191,15 +187,12 @@ def test_several_threads_of_a_block_leave_the_same_bits(device, monkeypatch, met
     X, y = rows(method, "float64")
     for block in REFUSED[refused]:
         X[ROWS * block + 3] *= 1e200
-    found = []
-    for threads in (1, 3):
-        monkeypatch.setattr(Function, "threads", threads)
-        found.append(learned(device, method, settings, "float64", X, y))
-    (state, reported, row), (other, others, other_row) = found
-    assert row == other_row
-    assert (reported is None and others is None) or np.array_equal(reported, others)
-    for name, a in state.items():
-        assert np.array_equal(a, other[name], equal_nan=True), name
+    (state, reported, row), *rest = by_threads(monkeypatch, lambda: learned(device, method, settings, "float64", X, y))
+    for other, others, other_row in rest:
+        assert row == other_row
+        assert (reported is None and others is None) or np.array_equal(reported, others)
+        for name, a in state.items():
+            assert np.array_equal(a, other[name], equal_nan=True), name
 
 
 def test_several_threads_measure_many_rows_alike(monkeypatch):
@@ -208,9 +201,7 @@ def test_several_threads_measure_many_rows_alike(monkeypatch):
     X, P, w, right, move = (
         cupy.asarray(rng.standard_normal(shape)) for shape in ((40, D), (D, D), (D, 2), (D, 40), (D, 2))
     )
-    found = []
-    for threads in (1, 3, 4):
-        monkeypatch.setattr(Function, "threads", threads)
-        found.append(BlockKernels(cupy, np.dtype("float64")).measure_features(X, P, w, right, move).get())
-    assert np.isfinite(found[0]).all()
-    assert all(np.array_equal(found[0], other) for other in found[1:])
+    kernels = BlockKernels(cupy, np.dtype("float64"))
+    one, *others = by_threads(monkeypatch, lambda: kernels.measure_features(X, P, w, right, move).get())
+    assert np.isfinite(one).all()
+    assert all(np.array_equal(one, other) for other in others)

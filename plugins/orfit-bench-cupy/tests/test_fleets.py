@@ -1,6 +1,5 @@
 """Fleets of the CuPy backend on the stand-in, which compiles their kernels as C++: equal to those of Numba."""
 
-import importlib
 import shutil
 from contextlib import suppress
 
@@ -13,9 +12,7 @@ from orfit_bench.learners import configuration
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench_cupy import _fleets
 
-from .conftest import cupy
-
-Function = importlib.import_module("cupy_standin._modules").Function
+from .conftest import by_threads, cupy
 
 METHODS = ("rls", "class_rls", "lms", "nlms", "ridge", "kalman", "oja", "apa")
 pytestmark = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
@@ -93,15 +90,6 @@ def test_bounds_and_settings_that_all_members_share_are_not_copied(in_place, met
     (one, least), (other, most) = found
     assert one == other
     assert least < most
-
-
-def by_threads(monkeypatch, act):
-    """What act() returns with one thread for each member, with three and with four."""
-    found = []
-    for threads in (1, 3, 4):
-        monkeypatch.setattr(Function, "threads", threads)
-        found.append(act())
-    return found
 
 
 @pytest.mark.parametrize("d", [1, 5, 37])

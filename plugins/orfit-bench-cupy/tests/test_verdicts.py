@@ -1,7 +1,5 @@
 """The verdicts of the device on the rows of a block, beside those of the host, from the same numbers."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -10,9 +8,7 @@ from orfit_bench_cupy._block_kernels import BlockKernels
 from orfit_bench_cupy._device_blocks import factor
 from orfit_bench_cupy._precision_guard import judge_rows
 
-from .conftest import cupy
-
-Function = importlib.import_module("cupy_standin._modules").Function
+from .conftest import Function, cupy
 
 
 @pytest.fixture(autouse=True, params=[1, 3], ids="{} threads".format)

@@ -93,7 +93,8 @@ def add_many_rows(s: Any, X: Array, Y: Array) -> bool:
     """
     xp, L, m = X.__array_namespace__(), s.information, s.moment
     before = L.copy(), m.copy()
-    add(s, X, Y, 1.0, np.ones(1))
+    add_products(L, X, 1.0)
+    m[...] = m + X.T @ Y
     diagonal, rounding = xp.diagonal(L), len(X) * float(np.finfo(L.dtype).eps)
     gained = xp.abs(diagonal - xp.diagonal(before[0])).sum() + rounding * diagonal.sum()
     if are_sums_bounded(*before, gained, Y):
