@@ -96,8 +96,7 @@ class FilterParams(Protocol):
 class FleetParams(Protocol):
     """The parameters of a call for N learners; the settings are attributes too.
 
-    A number is an array (m,), one value for each of `members`, and a schedule an array (n,), one value for each row.
-    Where all share one value it may be a view of it, with a stride of zero, which is not to be written to.
+    A number is an array (m,), a schedule an array (n,) for the rows; what all share is a read-only view of stride zero.
     """
 
     @property

@@ -80,17 +80,7 @@ def merge(
         one, other = side(rule, a, first), side(other_rule, b, other_first)
         with np.errstate(all="ignore"):  # numbers that are not finite are refused by `placed`
             returned = how.rule(one, other, rule.settings)
-        if not isinstance(returned, Mapping):
-            got = "None" if returned is None else type(returned).__name__
-            raise ValueError(f"{with_place(how.rule)} returned {got}, want a dict of the merged fields by name")
-        if strange := [name for name in returned if name not in one.fields]:
-            near = suggest(strange[0], one.fields)
-            raise ValueError(f"the merge rule returned {strange[0]!r}, which is no field of {rule.method.name}{near}")
-        fields = {**one.fields, **returned}
-        layout = rule.layout(a.sizes)
-        for f in layout.fields:  # before others are derived from them
-            if f.name in returned and layout.grows not in f.dims:
-                _check_shape(layout, f, fields, 0)
+        fields = {**one.fields, **_returned_fields(rule, a.sizes, one.fields, returned)}
         merged = placed(rule, a, in_dtype(rule, with_derived(rule, fields)))
     except ValueError as error:
         raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error
@@ -99,6 +89,26 @@ def merge(
     merged = replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples, has_warned=warned)
     merged.minuend = _larger(a.minuend, b.minuend, steps)
     return merged
+
+
+def _returned_fields(rule: StateRule, sizes: Sizes, known: Mapping[str, Any], returned: object) -> Mapping[str, Any]:
+    """What the merge rule returned; ValueError where it is no dict of fields, or one has another shape.
+
+    The shapes of fields that grow are left to `placed`: how many entries they have may follow from others.
+    """
+    merge = rule.method.combine.merge
+    assert merge is not None  # by check_mergeable
+    if not isinstance(returned, Mapping):
+        got = "None" if returned is None else type(returned).__name__
+        raise ValueError(f"{with_place(merge.rule)} returned {got}, want a dict of the merged fields by name")
+    if strange := [name for name in returned if name not in known]:
+        near = suggest(strange[0], known)
+        raise ValueError(f"the merge rule returned {strange[0]!r}, which is no field of {rule.method.name}{near}")
+    layout = rule.layout(sizes)
+    for field in layout.fields:
+        if field.name in returned and layout.grows not in field.dims:
+            _check_shape(layout, field, returned, 0)
+    return returned
 
 
 def _larger(a: Minuend | None, b: Minuend | None, steps: int) -> Minuend | None:
@@ -141,7 +151,7 @@ def placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
     return replace(like, arrays=layout.start(fields), pending=rule.no_rows(like.sizes), has_warned=lost)
 
 
-def _check_shape(layout: StateLayout, field: Field, fields: Fields, count: int) -> None:
+def _check_shape(layout: StateLayout, field: Field, fields: Mapping[str, Any], count: int) -> None:
     """ValueError where a field does not have the shape that the layout gives it with this number of entries."""
     if (shape := np.shape(fields[field.name])) != (want := layout.shape(field.dims, count)):
         raise ValueError(f"state: {field.name!r} has shape {shape}, want {want}")
