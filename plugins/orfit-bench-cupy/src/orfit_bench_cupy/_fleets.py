@@ -31,7 +31,7 @@ LANES = 32
 SHARED_MEMORY = 48 * 1024
 """Bytes of shared memory that a block has on every device without asking for more; wider members learn on the host."""
 LARGE_MEMBER = 8 * 1024
-"""Bytes of shared memory beyond which a multiprocessor has room for less than some thirty members at a time."""
+"""Bytes of shared memory; of larger members a multiprocessor holds fewer than about 30 at a time."""
 MIN_THREADS, MAX_THREADS = 8, 256
 """Threads of a member."""
 WARP = 32
