@@ -143,14 +143,15 @@ class Rule(Configuration):
         state.pending = state.pending.without_rows()
         return self.divergence(state.n_steps + 1, max(0, learned - waited))
 
-    def divergence(self, step: int, row: int) -> DivergedError:
+    def divergence(self, step: int, row: int, is_scaled: bool = False) -> DivergedError:
         """The error of a step that was not applied and began at this row of the call."""
+        scale = "Check this row for outliers" if is_scaled else "Scale the data, as a pipeline can (standardize)"
         smaller = "take a smaller step_size, " if "step_size" in self.settings else ""
         wider = "take dtype='float64', " if self.dtype == np.float32 else ""
         return DivergedError(
             f"{self.method.name} diverged at step {step}, row {row} of this call: the step would not be "
             f"finite, or its numbers have too few digits left, so it was not applied; the state before it is kept. "
-            f"Scale the data, as a pipeline can (standardize), {wider}{smaller}or choose other settings "
+            f"{scale}, {wider}{smaller}or choose other settings "
             f"({', '.join(self.settings) or 'this method has none'})",
             step,
             row,

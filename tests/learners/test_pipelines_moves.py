@@ -33,6 +33,37 @@ def test_a_row_far_away_moves_the_coordinates() -> None:
     np.testing.assert_allclose(w[:, 0], want, rtol=1e-9)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("verb", ["learn_one", "partial_fit", "prequential"])
+@pytest.mark.parametrize("size", [1e20, 1e100])
+def test_a_refused_row_moves_nothing(backend: str, verb: str, size: float) -> None:
+    p, n = make("rls", backend=backend).partial_fit(X[:70], y[:70]), 0 if verb == "learn_one" else 5
+    row, before = np.full((1, X.shape[1]), size), p.copy()
+    before.partial_fit(X[70 : 70 + n], y[70 : 70 + n])
+    rows, targets = np.vstack([X[70 : 70 + n], row, X[75:80]]), np.hstack([y[70 : 70 + n], 1, y[75:80]])
+    with pytest.raises(ob.DivergedError, match="outliers") as caught:
+        p.learn_one(row[0], 1.0) if verb == "learn_one" else getattr(p, verb)(rows, targets)
+    assert caught.value.row == n
+    assert p.to_bytes() == before.to_bytes()
+    assert p.partial_fit(X, y).to_bytes() == before.partial_fit(X, y).to_bytes()
+
+
+def test_a_refused_row_is_the_first() -> None:
+    p = make("lms", step_size=1e308)
+    with pytest.raises(ob.DivergedError):
+        p.partial_fit(X[:1], [1e300])
+    assert (p.n_samples_seen_, p.transforms[0].count) == (0, 0)
+
+
+def test_a_refused_batch_moves_nothing_and_takes_its_pending_rows() -> None:
+    p = make("sgd", step_size=0.01, batch_size=4).partial_fit(X[:71], y[:71])
+    moved = p.weights()
+    with pytest.raises(ob.DivergedError):
+        p.partial_fit(np.full((1, X.shape[1]), 1e30), [1e308])
+    assert (p.pending, p.n_samples_seen_) == (0, 68)
+    close(p.weights(), moved)
+
+
 @pytest.mark.parametrize(
     ("method", "settings"),
     [

@@ -25,9 +25,9 @@ def test_a_warning_that_is_an_error_comes_after_the_rows(monkeypatch: pytest.Mon
         with monkeypatch.context() as patch:
             patch.setattr(Rule, "warn_of_lost_precision", warn)
             with pytest.raises(ob.AccuracyWarning, match="half of the digits"):
-                p.partial_fit(X[70:75], y[70:75])
-        assert p.transforms[0].count == p.n_samples_seen_ == 75
-        close(p.predict(X), ob.pipeline(*steps, ob.create("rls")).partial_fit(X[:75], y[:75]).predict(X))
+                p.partial_fit(X[70:150], y[70:150])  # the coordinates move at row 128
+        assert p.transforms[0].count == p.n_samples_seen_ == 150
+        close(p.predict(X), ob.pipeline(*steps, ob.create("rls")).partial_fit(X[:150], y[:150]).predict(X))
 
 
 def test_the_history_of_weights_is_that_of_rows_as_they_come() -> None:

@@ -14,6 +14,7 @@ from orfit_bench.learners.pipelines.moves import Segment, segments
 from orfit_bench.learners.pipelines.position import PRIOR_MOVES, Position
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
+from orfit_bench.state.state import LearnerState
 
 Array = np.ndarray[Any, Any]
 
@@ -53,23 +54,28 @@ def learn(
         parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
     backup = None if [part.move for part in parts] == [None] else learner.copy()
     found: list[Any] = []
-    start, seen, width = 0, learner.n_samples_seen_, 0
+    start, seen, width, warning = 0, learner.n_samples_seen_, 0, None
+    before = learner.live_state, position
     try:
         for start, stop, move, moves_prior in _calls(parts, learner):
+            before = learner.live_state, position
             if move is not None:
                 position = position.moved(learner, move)
             rows = Intercept().transform(position.rows(X[start:stop], standardizer))
             width = rows.shape[1]
-            all_at_once = (start, stop) == (0, len(X))
-            Y = targets if all_at_once else [part_of(value, start, stop) for value in targets]
-            some = given if all_at_once else {name: part_of(value, start, stop) for name, value in given.items()}
-            found.append(getattr(learner, verb)(rows, *Y, **some))
+            Y, some = (targets, given) if len(rows) == len(X) else _cut(targets, given, start, stop)
+            answer, late = _call(learner, verb, rows, Y, some)
+            found.append(answer)
+            warning = warning or late
             if moves_prior:
                 position = position.with_prior_here(learner)
     except DivergedError as error:
         row = start + error.row
+        if error.row == 0:  # the coordinates moved to a row that was refused
+            position = _return(learner, *before)
         reached = standardizer.moments(X[:row], None if weights is None else weights[:row]).after
-        return Learned(reached, position.after(counts[:row]), error=learner.rule.divergence(error.step, row))
+        diverged = learner.rule.divergence(error.step, row, is_scaled=standardizer.scale)
+        return Learned(reached, position.after(counts[:row]), error=diverged)
     except BaseException as error:
         if backup is not None:
             learner.live_state = backup.live_state
@@ -78,7 +84,31 @@ def learn(
         elif learner.n_samples_seen_ != seen:
             return Learned(moments.after, position.after(counts), error=error)
         raise
-    return Learned(moments.after, position.after(counts), _joined(found, learner) if verb == "prequential" else None)
+    if warning is not None or verb != "prequential":
+        return Learned(moments.after, position.after(counts), error=warning)
+    return Learned(moments.after, position.after(counts), _joined(found, learner))
+
+
+def _call(
+    learner: Learner, verb: str, rows: Array, targets: Sequence[Any], given: Mapping[str, Any]
+) -> tuple[Any, Warning | None]:
+    """What the verb returned, and a warning that is an error and came after the rows were learned."""
+    seen = learner.n_samples_seen_
+    try:
+        return getattr(learner, verb)(rows, *targets, **given), None
+    except Warning as warning:
+        if learner.n_samples_seen_ == seen:
+            raise
+        return None, warning
+
+
+def _return(learner: Learner, state: LearnerState | None, position: Position) -> Position:
+    """Return to a state and its position; without the rows that were pending, which were part of the refused step."""
+    if state is not learner.live_state:
+        if state is not None:
+            learner.rule.discard_refused_step(state, 0)
+        learner.live_state = state
+    return position
 
 
 def _error_of_call(
@@ -109,6 +139,14 @@ def _has_length(value: Any, rows: int) -> bool:
         return len(value) == rows
     except TypeError:  # a number has no length
         return False
+
+
+def _cut(
+    targets: Sequence[Any], given: Mapping[str, Any], start: int, stop: int
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """What comes with some of the rows."""
+    named = {name: part_of(value, start, stop) for name, value in given.items()}
+    return [part_of(value, start, stop) for value in targets], named
 
 
 def part_of(value: Any, start: int, stop: int) -> Any:
