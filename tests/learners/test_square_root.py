@@ -1,5 +1,7 @@
 """RLS that keeps a square root of the information, and directional forgetting."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,26 @@ def test_ten_million_rows_with_a_quarter_of_the_directions_unseen():
     R = learner.array("root")
     unseen = np.linalg.qr(np.hstack([Q, rng.normal(size=(d, 2))]))[0][:, 6:]
     np.testing.assert_allclose(unseen.T @ R.T @ R @ unseen, np.eye(2), atol=1e-9)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("size", [1e8, 1e16, 1e30, 1e100])
+@pytest.mark.parametrize("row", [[1, 1, 1, 1e-30], [1, 0, 0, 0], [0, 0, 1, 0]])
+def test_a_row_of_any_size_leaves_the_others_their_digits(rows, backend, size, row):
+    X, y = rows[0][:30], rows[1][:30]
+    heavy = np.array([row]) * size
+    learner = ob.create("rls", backend=backend, form="square_root").partial_fit(X, y).partial_fit(heavy, [1.0])
+    want = exact_solution(np.vstack([X, heavy]), [*y, 1.0])
+    np.testing.assert_allclose(learner.array("w")[:, 0], want, rtol=1e-9, atol=1e-14)
+
+
+def exact_solution(X, y):
+    """The solution w of (I + X'X) w = X'y in rational numbers, by elimination."""
+    rows = [[Fraction(float(a)) for a in (*x, t)] for x, t in zip(X, y, strict=True)]
+    d = X.shape[1]
+    A = [[sum((r[i] * r[j] for r in rows), Fraction(int(i == j))) for j in range(d + 1)] for i in range(d)]
+    for k in range(d):
+        A[k] = [a / A[k][k] for a in A[k]]
+        for i in set(range(d)) - {k}:
+            A[i] = [a - A[i][k] * b for a, b in zip(A[i], A[k], strict=True)]
+    return [float(a[d]) for a in A]

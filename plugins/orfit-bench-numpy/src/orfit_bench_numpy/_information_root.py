@@ -1,8 +1,7 @@
 """RLS in the square-root form: the upper triangular R with R'R = L, the information, instead of P = L^-1.
 
-A step triangularizes rows by orthogonal transformations, so its backward error is a few eps whatever the condition of
-the rows is: the digits lost in w follow the condition, not its square (Bjorck, Numerical Methods for Least Squares
-Problems, 1996, section 3.2).
+A step rotates rows into R, so its backward error is a few eps whatever the condition of the rows is: the digits lost in
+w follow the condition, not its square (Bjorck, Numerical Methods for Least Squares Problems, 1996, section 3.2).
 
 Directional forgetting is SIFt-RLS (Lai and Bernstein, arXiv 2404.10844): information is forgotten only in the
 directions that the rows of the step observe, L <- L - (1 - ff) L F'(F L F')^-1 F L with F the rows without what carries
@@ -17,7 +16,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import qr_insert, solve_triangular
 
 from orfit_bench.kernels.guards import Precision, is_finite, max_error, remembered_steps
 from orfit_bench.kernels.loops import Array
@@ -28,7 +27,7 @@ from orfit_bench_numpy._roots import with_positive_diagonal
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     """The least change of w in the norm of R, with the rows: minimize |R z|^2 + |J z - E|^2, then w <- w + z."""
     R = forget(s.root, J, p)
-    T = triangularize(np.vstack([R, J]), np.vstack([np.zeros((len(R), E.shape[1]), E.dtype), E]))
+    T = rotate_rows(R, J, E)
     if T is None:
         return False
     degraded, exhausted = measure_forgotten(R, J, T[0], p)
@@ -68,13 +67,13 @@ def measure_forgotten(R: Array, J: Array, T: Array, p: Params) -> Precision:
 
 
 def forget(R: Array, J: Array, p: Params) -> Array:
-    """The root of the information that is kept: of ff L, or of ff L only in the directions of the rows."""
+    """The upper triangular root of the information that is kept: of ff L, or of ff L only along the rows."""
     ff = p.forgetting_factor
     if p.forgetting == "exponential":
         return np.asarray(R * math.sqrt(ff))
     U = observed_directions(R, J, p)  # R F' (F L F')^-1 F R' = U U'
-    kept: Array = R - (1 - math.sqrt(ff)) * (U @ (U.conj().T @ R))
-    return kept
+    kept: Any = np.linalg.qr(R - (1 - math.sqrt(ff)) * (U @ (U.conj().T @ R)), mode="r")
+    return np.triu(kept)
 
 
 def observed_directions(R: Array, J: Array, p: Params) -> Array:
@@ -90,24 +89,27 @@ def observed_directions(R: Array, J: Array, p: Params) -> Array:
     return np.linalg.qr(R @ F.conj().T)[0]
 
 
-def triangularize(A: Array, B: Array) -> tuple[Array, Array] | None:
-    """R (p, p) with a positive diagonal and b (p, r), where Q A = [R; 0] and b are the first rows of Q B.
+def rotate_rows(R: Array, J: Array, E: Array) -> tuple[Array, Array] | None:
+    """R+ (p, p) with a positive diagonal and b (p, r), where Q [R 0; J E] = [R+ b; 0 *].
 
-    None where A (n, p) is not of full column rank or holds an infinite number.
+    Each row is rotated into R by Givens rotations, which keep the digits of small rows beside a large one; reflections
+    of all rows together would lose them. None where [R; J] lacks full column rank or holds an infinite number.
     """
-    d = A.shape[1]
-    if not is_finite(A):
+    if not (is_finite(R) and is_finite(J)):
         return None
-    T: Any = np.linalg.qr(np.hstack([A, B]), mode="r")[:d]
-    if len(T) < d or not np.diagonal(T).all():
+    p, unit = len(R), np.eye(len(R), dtype=R.dtype)
+    T = np.hstack([R, np.zeros((p, E.shape[1]), R.dtype)])
+    for row in np.hstack([J, E]):
+        T = qr_insert(unit, T, row, p, check_finite=False)[1][:p]
+    if not np.diagonal(T).all():
         return None
     T = with_positive_diagonal(T)
-    return np.triu(T[:, :d]), T[:, d:]
+    return np.triu(T[:, :p]), T[:, p:]
 
 
 def start_root(s: State, J: Array, E: Array) -> bool:
     """Without a prior: the solution of the first rows alone (least-squares notes, initialization)."""
-    T = triangularize(J, E)
+    T = rotate_rows(np.zeros_like(s.root), J, E)
     if T is None:
         return False
     w: Any = s.w + solve_triangular(*T, check_finite=False)
