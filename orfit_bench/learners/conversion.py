@@ -79,6 +79,14 @@ def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType
             )
 
 
+def refuse_masked(value: object, name: str) -> None:
+    """Raise TypeError for a masked array, or a list of them, whose masks would be ignored."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
+    if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
+        raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
+
+
 def as_array(value: Any, name: str, xp: ModuleType) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
     if type(value).__module__.startswith("scipy.sparse"):
@@ -86,10 +94,7 @@ def as_array(value: Any, name: str, xp: ModuleType) -> Array:
             f"{name}: got sparse rows, which only partial_fit and prequential take, of methods that change nothing "
             f"where a row is zero (nlms is one), not in a pipeline that changes zeros: pass {name}.toarray()"
         )
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
-    if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
-        raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
+    refuse_masked(value, name)
     if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):
         try:
             return np.asarray(value)

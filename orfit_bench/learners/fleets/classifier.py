@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from orfit_bench.learners.conversion import refuse_masked
 from orfit_bench.learners.encoding import encode_labels
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
@@ -40,6 +41,7 @@ class ClassifierFleet(SupervisedFleet):
         state = self._usable()
         rows = self._read_rows(X, which, state, learns=True)
         check_rows_agree(X, y, "y", len(rows.shape))
+        refuse_masked(y, "y")
         given = to_host(read_labels(y))
         if given.shape != rows.shape:
             raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")

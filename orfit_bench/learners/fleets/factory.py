@@ -17,7 +17,7 @@ from orfit_bench.learners.fleets.classifier import ClassifierFleet
 from orfit_bench.learners.fleets.fleet import Fleet
 from orfit_bench.learners.fleets.members import SEED, Members
 from orfit_bench.learners.fleets.regressor import RegressorFleet
-from orfit_bench.learners.fleets.stacking import stacked
+from orfit_bench.learners.fleets.stacking import learners_of, stacked
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.fleets.subspace import SubspaceFleet
 from orfit_bench.learners.learner import Learner
@@ -25,9 +25,8 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
 from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
-from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.synonyms import suggest_setting
-from orfit_bench.spec.types import Integer
+from orfit_bench.spec.types import Integer, SettingType
 
 
 def fleet(
@@ -120,13 +119,12 @@ def stack(learners: Iterable[Learner]) -> Any:
     >>> len(ob.stack(learners))
     2
     """
-    learners = list(learners)
-    if not learners:
+    found = learners_of(learners, "stack")
+    if not found:
         raise ValueError("stack: got no learners")
-    if isinstance(learners[0], Learner):
-        rule = learners[0].rule
-        require_fleets(rule.kernel, rule.method, rule.backend)
-    return _create_fleet(*stacked(learners))
+    rule = found[0].rule
+    require_fleets(rule.kernel, rule.method, rule.backend)
+    return _create_fleet(*stacked(found))
 
 
 def fleet_from_header(head: Mapping[str, Any], arrays: dict[str, Any], backend: str | None) -> Any:
@@ -165,12 +163,12 @@ def _transitions(members: Members, i: int) -> Iterable[Any]:
 def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, object], dict[str, list[Any]]]:
     """Settings that all members share, and those with a value for each."""
     shared, varying = {}, {}
-    matrices = {s.name for s in registry().methods.find(method).settings if _is_of_square_matrices(s)}
+    types = {s.name: s.type for s in registry().methods.find(method).settings}
     for name, value in given.items():
-        if name in matrices and size > 1 and _is_square(value, size):
+        if size > 1 and _may_be_a_matrix(types.get(name), value, size):
             raise ValueError(
-                f"{name}: an array of shape {(size, size)} may be a matrix for all {size} members or a diagonal for "
-                f"each: pass [{name}] * {size} for a matrix, or a list with the diagonal matrix of each member"
+                f"{name}: an array of shape {(size, size)} may be a matrix for all {size} members or a row for each: "
+                f"pass [{name}] * {size} for a matrix, or a list with the matrix of each member"
             )
         if _is_several(value) and len(value) == size:
             varying[name] = [v.item() if isinstance(v, np.generic) else v for v in value]
@@ -179,11 +177,14 @@ def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, 
     return shared, varying
 
 
-def _is_of_square_matrices(setting: Setting) -> bool:
-    """Whether its matrices are square, so that a vector is the diagonal of one."""
-    return isinstance(setting.type, Matrix) and (
-        setting.type.covariance or isinstance(setting.type, MatrixOrTransition)
-    )
+def _may_be_a_matrix(kind: SettingType | None, value: object, size: int) -> bool:
+    """Whether size x size numbers may be one matrix, as well as a vector for each member.
+
+    Lists of lists are vectors where a vector is no diagonal, as for means.
+    """
+    if not isinstance(kind, Matrix) or not _is_square(value, size):
+        return False
+    return kind.covariance or isinstance(kind, MatrixOrTransition) or not isinstance(value, (list, tuple))
 
 
 def _is_square(value: object, size: int) -> bool:

@@ -22,7 +22,7 @@ from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.parameters import FleetParameters
 from orfit_bench.learners.fleets.prediction import predict_rows
 from orfit_bench.learners.fleets.rows import FleetRows, read_rows
-from orfit_bench.learners.fleets.stacking import stacked
+from orfit_bench.learners.fleets.stacking import appended, learners_of
 from orfit_bench.learners.fleets.state import (
     FleetState,
     from_states,
@@ -142,6 +142,8 @@ class Fleet:
             If something else than a learner is among them.
         ValueError
             If they do not fit; the fleet is unchanged.
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
 
         Examples
         --------
@@ -150,8 +152,7 @@ class Fleet:
         >>> len(fleet.add(ob.create("lms", backend="numpy", step_size=0.5)))
         3
         """
-        learners = [others] if isinstance(others, Learner) else list(others)
-        self.members, self.live_state = stacked([*self, *learners], self.members)
+        self.members, self.live_state = appended(self.members, self._usable(), learners_of(others, "add"))
         self._weights = {}
         return self
 
@@ -185,7 +186,7 @@ class Fleet:
         >>> [float(member.settings["step_size"].value) for member in fleet]
         [0.1, 0.5]
         """
-        gone = {self._index(i) for i in ([members] if isinstance(members, (int, np.integer)) else members)}
+        gone = {self._index(i) for i in (members if isinstance(members, Iterable) else [members])}
         kept = [i for i in range(len(self)) if i not in gone]
         if not kept:
             raise ValueError("remove: a fleet keeps at least one member")

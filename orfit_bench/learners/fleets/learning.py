@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 import numpy as np
 
-from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
@@ -101,7 +100,7 @@ def warn_of_lost_precision(members: Members, state: FleetState) -> None:
     if total.bit_length() > before.bit_length():
         who = _first_of(new.tolist()) if not before else f"the last ones: {_first_of(new.tolist())}"
         text = f"{method.name}, {total} members of the fleet ({who}): {warning.text}"
-        warnings.warn(text, AccuracyWarning, stacklevel=5)
+        warn(text, AccuracyWarning)
 
 
 def _first_of(members: Iterable[int]) -> str:

@@ -120,7 +120,16 @@ class Members:
 
     def initial_states(self, sizes: Sizes) -> list[LearnerState]:
         """The states before the first row: one for all, or one for each member."""
-        return [self.rule(i).init(sizes) for i in range(self.size if self.varying else 1)]
+        try:
+            return [self.rule(i).init(sizes) for i in range(self.size if self.varying else 1)]
+        except ValueError as error:
+            for name in self.varying:
+                if str(error).startswith(f"{name}:"):
+                    error.args = (
+                        f"{error}; of {self.size} values each member has one: pass [{name}] * {self.size} for a value "
+                        f"that all share",
+                    )
+            raise
 
     def select(self, members: Sequence[int]) -> Members:
         """The settings of some of the members, in this order."""

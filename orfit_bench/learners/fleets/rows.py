@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.conversion import convert
+from orfit_bench.learners.conversion import convert, refuse_masked
 from orfit_bench.learners.named_rows import NamedState, read_features
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.sparse import is_sparse
@@ -90,6 +90,7 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, rul
 
     Many rows to learn are placed on a device, which checks them faster.
     """
+    refuse_list_of_tables(X, "X")
     values, names = read_features(state, X, "X")
     if is_sparse(values):
         raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
@@ -116,8 +117,18 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, rul
     return found
 
 
+def refuse_list_of_tables(value: object, name: str) -> None:
+    """Raise TypeError for a table for each member, since their columns may come in different orders."""
+    if isinstance(value, (list, tuple)) and any(hasattr(part, "columns") or is_data_array(part) for part in value):
+        raise TypeError(
+            f"{name}: got a {type(value).__name__} of tables, whose columns may come in different orders: pass one "
+            f"table of all rows, pd.concat({name}) for example, with which=, the member of each row"
+        )
+
+
 def read_which(which: object, rows: int, size: int) -> HostArray:
     """The member of each row (n,)."""
+    refuse_masked(which, "which")
     of = to_host(which)
     if of.dtype.kind not in "iu" and of.size:
         raise TypeError(f"which: got dtype {of.dtype}, want integers, the member of each row")
@@ -134,6 +145,7 @@ def read_target_columns(
 ) -> NamedValues:
     """The numbers of y, with the names of its outputs; y (N, n) has no outputs, and labels of rows are no names."""
     check_rows_agree(X, y, "y", 1 if which is not None else 2)
+    refuse_list_of_tables(y, "y")
     if which is not None or getattr(y, "ndim", 2) > 2:
         return read_columns(y, "y", known, gaps, width)
     return NamedValues(y.to_numpy() if is_data_array(y) else read_columns(y, "y", (), gaps).values)
@@ -145,6 +157,9 @@ def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, ve
     given = as_numbers(y, "y", rule, gaps, there=not gaps)
     if given.shape[:k] != rows.shape or given.ndim > k + 1:
         raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or {(*rows.shape, 'outputs')}")
+    known = rows.shape if vector else (*rows.shape, outputs)
+    if outputs is not None and given.shape != known:
+        raise ValueError(f"y: got shape {given.shape}, want {known} as in the first call")
     given = given.reshape(len(rows.X), *given.shape[k:])
     Y, is_vector = validation.target_columns(given, "X", len(rows.X), outputs, vector)
     return rows.sort(Y), is_vector

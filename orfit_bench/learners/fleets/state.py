@@ -78,10 +78,13 @@ def initial_state(members: Members, sizes: Sizes) -> FleetState:
     return from_states(replace(members, size=1), states).select(np.zeros(members.size, int))
 
 
-def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
-    """The state of a fleet from those of its members, which have the same features and outputs (or labels)."""
+def from_states(members: Members, states: Sequence[LearnerState], known: tuple[Label, ...] = ()) -> FleetState:
+    """The state of a fleet from those of its members, which have the same features and outputs (or labels).
+
+    New classes come behind those that are known.
+    """
     first, labels = states[0], members.shared.method.traits.labels
-    classes = tuple(dict.fromkeys(label for state in states for label in state.classes))
+    classes = tuple(dict.fromkeys([*known, *(label for state in states for label in state.classes)]))
     order = np.full((len(states), len(classes)), UNKNOWN)
     for row, state in zip(order, states, strict=True):
         row[[classes.index(label) for label in state.classes]] = range(len(state.classes))
@@ -89,8 +92,7 @@ def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
         states = [with_classes(members.rule(i), state, classes) for i, state in enumerate(states)]
     sizes = states[0].sizes
     for state in states:
-        if state.sizes != sizes:
-            raise ValueError(f"fleet: the learners differ in features or outputs: {state.sizes} and {sizes}")
+        check_same_sizes(sizes, state.sizes)
     layout = members.shared.layout(sizes)
     if layout.grows:
         room = max(layout.count(state.arrays) for state in states)
@@ -107,9 +109,22 @@ def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
         np.array([state.has_warned for state in states], bool),
         classes,
         order,
-        feature_names=_common_names([state.feature_names for state in states], "feature names"),
-        target_names=_common_names([state.target_names for state in states], "target names"),
+        feature_names=common_names([state.feature_names for state in states], "feature names"),
+        target_names=common_names([state.target_names for state in states], "target names"),
     )
+
+
+def check_same_sizes(one: Sizes, other: Sizes) -> None:
+    """ValueError where learners have other features or outputs."""
+    if one != other:
+        raise ValueError(
+            f"fleet: the learners differ in features or outputs: {_described(one)} and {_described(other)}"
+        )
+
+
+def _described(sizes: Sizes) -> str:
+    outputs = "y (n,)" if sizes.y_is_1d else f"y (n, {sizes.n_outputs})"
+    return f"X (n, {sizes.n_features}) with {outputs}"
 
 
 def placed(members: Members, sizes: Sizes, record: Any) -> Any:
@@ -118,7 +133,7 @@ def placed(members: Members, sizes: Sizes, record: Any) -> Any:
     return record._replace(**{f.name: members.shared.place(getattr(record, f.name)) for f in fields if f.dims})
 
 
-def _common_names(names: Sequence[tuple[str, ...]], what: str) -> tuple[str, ...]:
+def common_names(names: Sequence[tuple[str, ...]], what: str) -> tuple[str, ...]:
     """The names that all learners share which have any; ValueError where they differ, also in order."""
     found = list(dict.fromkeys(filter(None, names)))
     if len(found) > 1:
@@ -167,18 +182,23 @@ def reserve(members: Members, state: FleetState, rows: FleetRows) -> None:
     layout = members.shared.layout(state.sizes)
     if not layout.grows:
         return
-    names = [f.name for f in layout.fields if layout.grows in f.dims]
-    room = getattr(state.arrays, names[0]).shape[1]
+    room = room_of(layout, state.arrays)
     want = int((state.arrays.count[rows.places, 0] + rows.counts).max(initial=0))
     want = want if layout.limit is None else min(want, layout.limit)
-    if room >= want:
-        return
-    room = max(want, 2 * room) if layout.limit is None else min(max(want, 2 * room), layout.limit)
-    larger = {}
-    for name in names:
-        old = getattr(state.arrays, name)
-        larger[name] = enlarged(old, (len(old), room, *old.shape[2:]))
-    state.arrays = state.arrays._replace(**larger)
+    if room < want:
+        room = max(want, 2 * room) if layout.limit is None else min(max(want, 2 * room), layout.limit)
+        state.arrays = with_room(layout, state.arrays, room)
+
+
+def room_of(layout: StateLayout, arrays: Any) -> int:
+    """How many entries fit into the growing fields of each member; 0 without such fields."""
+    return max((getattr(arrays, f.name).shape[1] for f in layout.fields if layout.grows in f.dims), default=0)
+
+
+def with_room(layout: StateLayout, arrays: Any, room: int) -> Any:
+    """The record with room for so many entries in its growing fields, of which there may be none."""
+    growing = {f.name: getattr(arrays, f.name) for f in layout.fields if layout.grows in f.dims}
+    return arrays._replace(**{name: enlarged(a, (len(a), room, *a.shape[2:])) for name, a in growing.items()})
 
 
 def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[Label, ...]) -> FleetState:

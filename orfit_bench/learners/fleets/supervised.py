@@ -41,7 +41,8 @@ class SupervisedFleet(Fleet):
         Warns
         -----
         AccuracyWarning
-            Once per member, if half of the digits of its state are lost, for methods that measure it.
+            If half of the digits of the state of a member are lost, for methods that measure it: for the first such
+            member, and whenever there are twice as many. The field `precision_lost` of `state()` marks all of them.
         UserWarning
             Once, if X has named columns and the first rows had none, or the reverse.
 
