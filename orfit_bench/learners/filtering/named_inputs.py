@@ -9,7 +9,7 @@ from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.state.state import Sizes
 from orfit_bench.tables.columns import read_columns, read_row
-from orfit_bench.tables.names import checked_names, quoted
+from orfit_bench.tables.names import checked_names, labels_of, quoted
 
 Names = tuple[str, ...]
 REMEDY = "pass {name}.to_numpy(), in the order of the {of}"
@@ -40,8 +40,8 @@ def read_inputs(
     parameters, p = (features, sizes.n_features) if rule.is_linear else ((), None)
     observed, of = ((), "rows of a step") if block else (targets, "targets")
     return GivenWithRows(
-        _read_matrix(given.transition, "transition", parameters),
-        _read_matrix(given.process_noise, "process_noise", parameters),
+        _read_matrix(given.transition, "transition", parameters, block),
+        _read_matrix(given.process_noise, "process_noise", parameters, block),
         None if noise is None else _read(noise, "observation_noise", observed, sizes.n_outputs, of),
         None if control is None else _read(control, "control", parameters, p, "parameters", block),
     )
@@ -61,17 +61,23 @@ def _read(value: Any, name: str, known: Names, width: int | None, of: str, row: 
     return found.values
 
 
-def _read_matrix(value: Any, name: str, known: Names) -> Any:
-    """A column of numbers, or a matrix (p, p) whose names are in the order of the parameters; all else as it is."""
+def _read_matrix(value: Any, name: str, known: Names, block: bool) -> Any:
+    """A column of numbers, or a matrix (p, p) or a diagonal whose names are in the order of the parameters.
+
+    All else as it is. Labels of numbers (n,) that are no diagonal, since they come with rows, are those of the rows.
+    """
     if value is None or callable(value):
         return value
     found = read_columns(value, name)
-    index = getattr(value, "index", None) if hasattr(value, "columns") else None
-    labels = found.names, () if index is None else checked_names(list(index), name)
+    if block and getattr(value, "ndim", 2) == 1:
+        kind, labels = "diagonal whose entries", [labels_of(value)]
+    else:
+        index = getattr(value, "index", None) if hasattr(value, "columns") else None
+        kind = "matrix whose rows or columns"
+        labels = [found.names, () if index is None else checked_names(list(index), name)]
     if wrong := [names for names in labels if names and names != known]:
         wanted = f"want {quoted(known)} in this order" if known else "but the parameters have none"
         raise ValueError(
-            f"{name}: got a matrix whose rows or columns are named {quoted(wrong[0])}, {wanted}: "
-            f"{REMEDY.format(name=name, of='parameters')}"
+            f"{name}: got a {kind} are named {quoted(wrong[0])}, {wanted}: {REMEDY.format(name=name, of='parameters')}"
         )
     return found.values

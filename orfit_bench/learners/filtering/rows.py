@@ -31,8 +31,9 @@ def read_rows(
     """Rows, or with `block` one step, with what was given with them and their weights."""
     finite = block or not rule.kernel_checks_rows or not given.is_empty or sample_weight is not None
     rows = with_numbers(rule, state, X, y, "A" if block else "X", finite)
-    for name, value in given._asdict().items() if not block else ():
-        check_rows_agree(X, value, name)
+    for name, value in given._asdict().items():
+        if not block or name == "observation_noise":  # of each row, also in one step
+            check_rows_agree(X, value, name)
     given = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, given, block)
     if sample_weight is not None:
         weights = weighting.validate(sample_weight, rule, len(rows.X), X)
@@ -51,7 +52,16 @@ def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArr
     elif len(each) != rows:
         raise ValueError(f"observation_noise: got {len(each)} entries, want {rows}, one for each row")
     divisor = np.where(weights > 0, weights, 1.0).reshape(rows, *[1] * (each.ndim - 1))
-    return np.asarray(each / divisor)
+    with np.errstate(over="ignore"):
+        found = np.asarray(each / divisor)
+    overflowed = (np.isfinite(each) & ~np.isfinite(found)).reshape(rows, -1).any(axis=1)
+    if overflowed.any():
+        row = int(overflowed.argmax())
+        raise ValueError(
+            f"sample_weight[{row}] is {weights[row]}: the variance of the noise, divided by it, is infinite. A weight "
+            f"of 0 leaves a row out"
+        )
+    return found
 
 
 def _without_targets(rule: FilterRule, Y: Array, gaps: HostArray) -> Array:

@@ -130,3 +130,31 @@ def test_smoothed_moments_have_the_names_of_the_columns():
     assert found["mean"].coords["output"].values.tolist() == ["u", "v"]
     assert found["covariance"].sel(parameter="level", parameter_2="slope").shape == (5,)
     assert set(ob.create("kalman").smooth(rows.to_numpy(), targets["u"].to_numpy()).coords) == {"step"}
+
+
+@pytest.mark.parametrize("verb", ["predict", "step"])
+@pytest.mark.parametrize("name", ["transition", "process_noise"])
+def test_a_diagonal_has_the_names_of_the_features_in_order(verb: str, name: str) -> None:
+    diagonal, learner = pd.Series([1.0, 2.0, 3.0], index=NAMES), kalman().partial_fit(ROWS, y)
+    given = (ROWS, y) if verb == "step" else (ROWS,)
+    for wrong in (diagonal[BACK], diagonal.set_axis(["x", "y", "z"])):
+        with pytest.raises(ValueError, match=f"{name}: got a diagonal whose entries are named .* want 'a', 'b', 'c'"):
+            getattr(learner, verb)(*given, **{name: wrong})
+    with pytest.raises(ValueError, match="but the parameters have none"):
+        kalman().partial_fit(X, y).step(X, y, **{name: diagonal})
+    found, want = (
+        getattr(learner.copy(), verb)(*given, **{name: value}) for value in (diagonal, diagonal.reset_index(drop=True))
+    )
+    equal(*(a if verb == "predict" else a.array("mean") for a in (found, want)))
+
+
+def test_the_noise_of_a_step_has_the_rows_in_order() -> None:
+    noise = pd.Series(np.arange(1.0, 7.0), index=ROWS.index)
+    with pytest.raises(ValueError, match="observation_noise: its rows have the labels of X in another order"):
+        kalman().step(ROWS, y, observation_noise=noise[::-1])
+    kalman().step(ROWS, y, observation_noise=noise)
+
+
+def test_a_weight_that_is_too_small_is_named() -> None:
+    with pytest.raises(ValueError, match=r"sample_weight\[1\] is 1e-320: the variance of the noise"):
+        kalman().partial_fit(X[:2], y[:2], sample_weight=[1.0, 1e-320])
