@@ -116,7 +116,7 @@ class Classifier(Learner):
         row = self._single_row
         if row and sample_weight is None and row.learn_label(self._state, x, y):
             return self
-        X = read_one_row(self._usable(), x, self.rule.namespace)
+        X = read_one_row(self._usable(), x, self.rule)
         self._learn_labels(X, [y], None if sample_weight is None else [sample_weight])
         return self
 

@@ -49,7 +49,7 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
         if xp.any(lost):
             place = tuple(int(i[0]) for i in xp.nonzero(lost))
             raise ValueError(
-                f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale it or take float64"
+                f"{name}[{', '.join(map(str, place))}] = {array[place]!s} overflows {dtype}: scale it or take float64"
             )
     return converted
 

@@ -340,12 +340,12 @@ class Learner(Attributes):
         """One row x (d,) to predict, as rows (1, d), validated, on the backend."""
         row = self._single_row
         X = row.as_rows(self._state, x) if row else None
-        return self._rows_to_predict(read_one_row(self._begun(), x, self.rule.namespace)) if X is None else X
+        return self._rows_to_predict(read_one_row(self._begun(), x, self.rule)) if X is None else X
 
     def _rows_to_predict(self, X: ArrayLike | NamedValues) -> Array:
         """Rows (n, d) to predict, validated, on the backend."""
         state = self._begun()
-        values, names = read_features(state, X, "X")
+        values, names = read_features(state, X, "X", self.rule.dtype)
         if sparse.is_sparse(values):
             return sparse.validate(values, "X", self.rule, state.sizes.n_features)
         return self.rule.place_rows(values, "X", state.sizes.n_features, names=names)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from orfit_bench.errors import warn
 from orfit_bench.learners import validation
 from orfit_bench.state.state import LearnerState, Sizes
-from orfit_bench.tables.columns import read_columns, read_row
+from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.integers import DOUBLE
 from orfit_bench.tables.names import NamedValues, quoted
+from orfit_bench.tables.single_rows import is_row_with_names, read_row
+
+if TYPE_CHECKING:
+    from orfit_bench.learners.rule import Rule
 
 
 class NamedState(Protocol):
@@ -27,15 +30,20 @@ class NamedState(Protocol):
         """Whether a row was learned, of a fleet by some member."""
 
 
-def read_features(state: NamedState | None, X: object, argument: str) -> tuple[Any, tuple[str, ...]]:
+def read_features(
+    state: NamedState | None, X: object, argument: str, dtype: np.dtype[Any] = DOUBLE
+) -> tuple[Any, tuple[str, ...]]:
     """The values of X in the order of the first table, and the names that are known with these rows.
 
+    ValueError for an integer of a table that `dtype` does not hold.
     A warning says, once for each learner, that the first rows had names and these have none, or the reverse.
     """
     known = state.feature_names if state else ()
     if type(X) is np.ndarray and not known:
         return X, known
-    values, names = X if isinstance(X, NamedValues) else read_columns(X, argument, known, width=unnamed_width(state))
+    if not isinstance(X, NamedValues):
+        X = read_columns(X, argument, known, width=unnamed_width(state), dtype=dtype)
+    values, names = X
     if state is None or not state.has_rows:
         return values, known or names
     if bool(names) != bool(known) and not state.has_warned_of_names:
@@ -51,16 +59,16 @@ def unnamed_width(state: NamedState | None) -> int | None:
     return state.sizes.n_features if state and state.has_rows else None
 
 
-def read_one_row(state: LearnerState | None, x: object, xp: ModuleType) -> NamedValues:
+def read_one_row(state: LearnerState | None, x: object, rule: Rule) -> NamedValues:
     """A row x (d,), which may be a mapping, as rows (1, d), not yet validated."""
-    values, names = read_row(x, state.feature_names if state else (), unnamed_width(state))
-    return NamedValues(validation.one_row(values, xp), names)
+    values, names = read_row(x, state.feature_names if state else (), unnamed_width(state), dtype=rule.dtype)
+    return NamedValues(validation.one_row(values, rule.namespace), names)
 
 
-def read_one_target(state: LearnerState | None, y: object, xp: ModuleType) -> NamedValues:
+def read_one_target(state: LearnerState | None, y: object, rule: Rule) -> NamedValues:
     """The target of a row, a number or (c,), which may be a mapping, as targets (1,) or (1, c), not yet validated."""
-    if not isinstance(y, Mapping) and not hasattr(type(y), "iloc"):
-        return NamedValues(validation.one_target(y, xp))
+    if isinstance(y, float) or (not is_row_with_names(y) and not hasattr(type(y), "iloc")):
+        return NamedValues(validation.one_target(y, rule.namespace))
     width = state.sizes.n_outputs if state and state.has_rows else None
-    values, names = read_row(y, state.target_names if state else (), width, "y")
-    return NamedValues(validation.one_target(values, xp), names)
+    values, names = read_row(y, state.target_names if state else (), width, "y", rule.dtype)
+    return NamedValues(validation.one_target(values, rule.namespace), names)

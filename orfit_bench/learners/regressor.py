@@ -119,8 +119,7 @@ class Regressor(RecordedLearning):
                 return self
             if (row := self._single_row) and row.learn_number(state, x, y):
                 return self
-        xp = self.rule.namespace
-        X, Y = read_one_row(self._usable(), x, xp), read_one_target(self._usable(), y, xp)
+        X, Y = read_one_row(self._usable(), x, self.rule), read_one_target(self._usable(), y, self.rule)
         self._learn_numbers(X, Y, None if sample_weight is None else [sample_weight])
         return self
 

@@ -105,7 +105,7 @@ class Subspace(Learner):
         if self._learn_at_once(x):
             return self
         state = self._usable()
-        X = read_one_row(state, x, self.rule.namespace)
+        X = read_one_row(state, x, self.rule)
         rows = without_targets(self.rule, state, X, finite=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self

@@ -60,12 +60,13 @@ def with_numbers(
     """Numeric targets y (n,) or (n, c); for a filter NaN means missing."""
     sizes = state.sizes if state else None
     check_rows_agree(X, y, "y")
-    X, names = read_features(state, X, name)
+    X, names = read_features(state, X, name, rule.dtype)
     target_names = state.target_names if state else ()
     if type(y) is not np.ndarray:
         width = sizes.n_outputs if sizes and not sizes.y_is_1d else None
-        read = y if isinstance(y, NamedValues) else read_columns(y, "y", target_names, rule.allows_gaps, width)
-        y, new_names = read
+        if not isinstance(y, NamedValues):
+            y = read_columns(y, "y", target_names, rule.allows_gaps, width, rule.dtype)
+        y, new_names = y
         target_names = target_names or new_names
     rows: Any
     if sparse.is_sparse(X) and name == "X":
@@ -83,7 +84,7 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
     """Labels (n,), encoded as one-hot rows with a column for each class, new ones included."""
     known = state.classes if state else ()
     check_rows_agree(X, y, "y")
-    X, names = read_features(state, X, name)
+    X, names = read_features(state, X, name, rule.dtype)
     d = state.sizes.n_features if state else None
     rows: Any
     if sparse.is_sparse(X) and name == "X":
@@ -100,7 +101,7 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
 
 def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", finite: bool = True) -> Rows:
     """Rows without targets."""
-    X, names = read_features(state, X, name)
+    X, names = read_features(state, X, name, rule.dtype)
     d = state.sizes.n_features if state else None
     rows = rule.place_rows(X, name, d, finite, names)
     k = rule.settings["n_components"]

@@ -47,7 +47,7 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
             rows = X
             if plan.order:
                 check_rows_agree(X, y, "y")  # columns that were read have no labels
-                rows = read_columns(X, "X", plan.order)
+                rows = read_columns(X, "X", plan.order, dtype=learner.rule.dtype)
             if y is None and learner.method.traits.supervised:
                 raise TypeError(
                     f"{learner.method.name} learns targets, but these rows have none: pass target=, "

@@ -25,7 +25,9 @@ REMEDIES = {
 }
 
 
-def side_by_side(columns: list[Any], argument: str, rows: int, missing: bool) -> np.ndarray[Any, Any]:
+def side_by_side(
+    columns: list[Any], argument: str, rows: int, missing: bool, dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
     """The columns side by side (rows, columns)."""
     values = np.empty((rows, len(columns)))
     refused = [refusal for column in columns if rows and (refusal := _refusal(column))]
@@ -33,12 +35,12 @@ def side_by_side(columns: list[Any], argument: str, rows: int, missing: bool) ->
         more = f" ({len(refused)} such columns in all)" if len(refused) > 1 else ""
         raise TypeError(f"{argument}: {refused[0]}{more}")
     for i, column in enumerate(columns if rows else ()):
-        values[:, i] = numbers(column, argument, column.name, missing)
+        values[:, i] = numbers(column, argument, column.name, missing, dtype)
     return values
 
 
-def numbers(column: Any, argument: str, name: str, missing: bool) -> np.ndarray[Any, Any]:
-    """The numbers of one column as doubles."""
+def numbers(column: Any, argument: str, name: str, missing: bool, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The numbers of one column as doubles, integers among them such that `dtype` holds them."""
     if not len(column):
         return np.empty(0)
     if not (missing and column.null_count() == len(column)) and (refusal := _refusal(column)):
@@ -54,12 +56,12 @@ def numbers(column: Any, argument: str, name: str, missing: bool) -> np.ndarray[
     where = f"{argument}: column {name!r}" if name else f"{argument}: the column"
     if column.null_count() and column.dtype.is_integer():
         values = column.fill_null(0).to_numpy()
-        refuse_rounded(values, where)
+        refuse_rounded(values, where, dtype=dtype)
         return np.where(column.is_null().to_numpy(), np.nan, values)
     if column.dtype == nw.Boolean or column.null_count():
         column = column.cast(nw.Float64)
     values = column.to_numpy()
-    refuse_rounded(values, where)
+    refuse_rounded(values, where, dtype=dtype)
     return np.asarray(values, np.float64)
 
 

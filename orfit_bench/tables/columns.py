@@ -1,19 +1,18 @@
-"""Tables as arrays: pandas, polars, Arrow and all else that narwhals reads, xarray's arrays, and rows with names.
+"""Tables as arrays: pandas, polars, Arrow and all else that narwhals reads, and xarray's arrays.
 
 narwhals is imported when the first table arrives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.tables.column_numbers import check_no_gaps, numbers, side_by_side
 from orfit_bench.tables.data_arrays import is_data_array, is_data_set, read_data_array
-from orfit_bench.tables.integers import refuse_rounded
-from orfit_bench.tables.names import NamedValues, arrange, check_distinct, is_permutation, quoted
+from orfit_bench.tables.integers import DOUBLE, refuse_rounded
+from orfit_bench.tables.names import NamedValues, arrange, check_distinct
 from orfit_bench.tables.pandas_index import index_columns
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
@@ -21,12 +20,17 @@ TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "
 
 
 def read_columns(
-    value: Any, argument: str, known: tuple[str, ...] = (), missing: bool = False, width: int | None = None
+    value: Any,
+    argument: str,
+    known: tuple[str, ...] = (),
+    missing: bool = False,
+    width: int | None = None,
+    dtype: np.dtype[Any] = DOUBLE,
 ) -> NamedValues:
     """The numbers of a table or column in the order of the known names; all else as it is, without names.
 
-    With `missing`, missing numbers are NaN. `width` is the number of columns of earlier rows without names. TypeError
-    or ValueError names the columns that are refused.
+    With `missing`, missing numbers are NaN. `width` is the number of columns of earlier rows without names, and `dtype`
+    the one that has to hold all integers. TypeError or ValueError names the columns that are refused.
     """
     if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
         return NamedValues(value)
@@ -43,18 +47,18 @@ def read_columns(
     if table is None:
         return NamedValues(value)
     if not hasattr(table, "columns"):  # a single column
-        return NamedValues(numbers(table, argument, table.name or "", missing))
+        return NamedValues(numbers(table, argument, table.name or "", missing, dtype))
     is_pandas = hasattr(value, "iloc")
     labels = list(value.columns) if is_pandas else _stored_names(table, known)
     order, names = arrange(labels, known, width, argument)
     if _is_plain(value):
         array = value.to_numpy(np.float64)
-        for column, dtype in enumerate(value.dtypes):
-            if dtype.kind in "iu":
-                refuse_rounded(value.iloc[:, column].to_numpy(), f"{argument}: column {labels[column]!r}")
+        for column, given in enumerate(value.dtypes):
+            if given.kind in "iu":
+                refuse_rounded(value.iloc[:, column].to_numpy(), f"{argument}: column {labels[column]!r}", dtype=dtype)
         return NamedValues(array if order == sorted(order) else array[:, order], names)
     columns = list(table.iter_columns()) if is_pandas else [table[name] for name in labels]
-    return NamedValues(side_by_side([columns[i] for i in order], argument, len(table), missing), names)
+    return NamedValues(side_by_side([columns[i] for i in order], argument, len(table), missing, dtype), names)
 
 
 def is_table(value: Any) -> bool:
@@ -80,36 +84,6 @@ def read_labels(value: Any) -> Any:
         column = column[names[0]]
     check_no_gaps(column, "y", column.name or "")
     return column.to_list()
-
-
-def read_row(x: Any, known: tuple[str, ...], width: int | None = None, argument: str = "x") -> NamedValues:
-    """One row with names (a mapping, or a Series of pandas) in the order of the known names; all else as it is."""
-    if type(x) is np.ndarray:
-        return NamedValues(x)
-    if hasattr(type(x), "iloc") and hasattr(x, "to_dict") and not hasattr(x, "columns"):
-        if not known and not any(isinstance(label, str) for label in x.index):
-            _refuse_disorder(x, argument)
-            return NamedValues(*read_columns(x, argument))
-        x = x.to_dict()
-    elif not isinstance(x, Mapping):
-        return NamedValues(*read_columns(x, argument, known, width=width))
-    order, names = arrange(list(x), known, width, argument)
-    for name, value in x.items():
-        if isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating):
-            continue
-        raise TypeError(f"{argument}[{name!r}] is {value!r}, of type {type(value).__name__}: want a number")
-    values = list(x.values())
-    return NamedValues(np.array([values[i] for i in order], np.float64), names)
-
-
-def _refuse_disorder(x: Any, argument: str) -> None:
-    """ValueError for a Series whose labels are 0, 1, ... in another order: its entries, or the part of a signal?"""
-    labels = list(x.index)
-    if is_permutation(labels) and labels != sorted(labels):
-        raise ValueError(
-            f"{argument}: the labels of the Series are {quoted(labels)}, the numbers of columns in another order: "
-            f"pass {argument}.sort_index() if they are that, or {argument}.to_numpy() if the entries are in order"
-        )
 
 
 def _stored_names(table: Any, known: tuple[str, ...]) -> list[str]:

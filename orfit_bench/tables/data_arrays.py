@@ -39,6 +39,13 @@ def read_data_array(value: Any, argument: str, known: tuple[str, ...], width: in
     return NamedValues(array if order == sorted(order) else array[..., order], names)
 
 
+def labels_of_row(value: Any) -> list[Any] | None:
+    """The labels of the entries of a DataArray of one dimension; None where it has none, or more dimensions."""
+    if value.ndim != 1 or value.dims[0] not in value.coords:
+        return None
+    return list(value.coords[value.dims[0]].to_numpy().tolist())
+
+
 def _labels_features(value: Any, dim: Any) -> bool:
     """Whether a dimension of a DataArray is that of the features: by its name, or since its labels are texts."""
     if str(dim).lower() in FEATURES:

@@ -1,17 +1,19 @@
-"""Integers that a double does not hold: those beyond 2^53, apart from multiples of powers of 2."""
+"""Integers that a floating-point type does not hold: beyond 2^53 for doubles, but for multiples of powers of 2."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 LARGEST = 2**53
 """All integers up to this one are doubles."""
+DOUBLE = np.dtype(np.float64)
 
 
-def refuse_rounded(column: Any, where: str, first: int = 0) -> None:
-    """ValueError with the first integer of a column (of NumPy or Arrow) that a double does not hold, and its row.
+def refuse_rounded(column: Any, where: str, first: int = 0, dtype: np.dtype[Any] = DOUBLE) -> None:
+    """ValueError with the first integer of a column (of NumPy or Arrow) that a type does not hold, and its row.
 
     Parameters
     ----------
@@ -21,28 +23,61 @@ def refuse_rounded(column: Any, where: str, first: int = 0) -> None:
         The beginning of the message: the argument or file, and the column.
     first : int
         The row of the first entry.
+    dtype : dtype
+        The type, of real or complex numbers.
     """
-    if not _has_large_integers(column):
+    if not _has_large_integers(column, dtype):
         return
     for row, value in enumerate(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()):
-        if value is not None and int(float(value)) != value:
+        if value is not None and not _holds(dtype, value):
             raise ValueError(
-                f"{where} holds {value} in row {first + row}, which would be rounded: float64 holds all integers up to "
-                "2^53 only: convert the column to float if rounding is wanted"
+                f"{where} holds {value} in row {first + row}, which would be rounded: {_limit(dtype)}: "
+                "convert the column to float if rounding is wanted"
             )
 
 
-def _has_large_integers(column: Any) -> bool:
-    """Whether there are integers beyond 2^53."""
+@cache
+def largest_safe(dtype: np.dtype[Any]) -> int:
+    """The integer up to which a type holds all."""
+    return int(2 ** (np.finfo(dtype).nmant + 1))
+
+
+def refuse_rounded_integer(value: int, where: str, dtype: np.dtype[Any] = DOUBLE) -> None:
+    """ValueError if a type does not hold an integer of any size."""
+    try:
+        is_held = _holds(dtype, value)
+    except OverflowError:
+        digits = f"{value:d}" if value.bit_length() < 128 else f"an integer of {value.bit_length()} bits"
+        raise ValueError(f"{where} is {digits}, which overflows {dtype}: scale it") from None
+    if not is_held:
+        raise ValueError(
+            f"{where} = {value} would be rounded: {_limit(dtype)}: pass floating-point numbers if rounding is wanted"
+        )
+
+
+def _holds(dtype: np.dtype[Any], value: int) -> bool:
+    """Whether a type holds an integer. OverflowError for one that is larger than its largest number."""
+    with np.errstate(over="ignore"):
+        return bool(int(dtype.type(float(value)).real) == value)
+
+
+def _limit(dtype: np.dtype[Any]) -> str:
+    return f"{dtype} holds all integers up to 2^{largest_safe(dtype).bit_length() - 1} only"
+
+
+def _has_large_integers(column: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether there are integers of which a type does not hold all."""
+    safe, width = largest_safe(dtype), np.finfo(dtype).dtype.itemsize
     if isinstance(column, np.ndarray):
-        if column.dtype.kind not in "iu" or column.dtype.itemsize < 8 or not len(column):
+        if column.dtype.kind not in "iu" or column.dtype.itemsize < width or not len(column):
             return False
         least, largest = int(column.min()), int(column.max())
     else:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if column.type not in (pa.int64(), pa.uint64()) or column.null_count == len(column):
+        is_wide = pa.types.is_integer(column.type) and column.type.bit_width >= 8 * width
+        if not is_wide or column.null_count == len(column):
             return False
         least, largest = pc.min_max(column).as_py().values()
-    return least < -LARGEST or largest > LARGEST
+    return least < -safe or largest > safe

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.state.state import Sizes
-from orfit_bench.tables.columns import read_columns, read_row
+from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.names import checked_names, labels_of, quoted
+from orfit_bench.tables.single_rows import is_row_with_names, read_row
 
 Names = tuple[str, ...]
 REMEDY = "pass {name}.to_numpy(), in the order of the {of}"
@@ -48,8 +48,8 @@ def read_inputs(
 
 
 def _read(value: Any, name: str, known: Names, width: int | None, of: str, row: bool = False) -> Any:
-    """A table in the order of the known names, and with `row` also a mapping or Series; all else as it is."""
-    if row and (isinstance(value, Mapping) or (hasattr(type(value), "iloc") and not hasattr(value, "columns"))):
+    """A table in the order of the known names, and with `row` also a row with names; all else as it is."""
+    if row and is_row_with_names(value):
         found = read_row(value, known, width, name)
     else:
         found = read_columns(value, name, known, width=width)

@@ -34,7 +34,7 @@ class RegressorFleet(SupervisedFleet):
         rows = self._read_rows(X, which, state, learns=True)
         outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
         known = state.target_names if state else ()
-        values, names = read_target_columns(X, y, which, known, rule.allows_gaps, None if vector else outputs)
+        values, names = read_target_columns(X, y, which, known, rule, None if vector else outputs)
         Y, vector = read_targets(values, rows, rule, outputs, vector)
         rows = replace(rows, target_names=known or names)
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)

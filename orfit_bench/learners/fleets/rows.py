@@ -91,7 +91,7 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, rul
     Many rows to learn are placed on a device, which checks them faster.
     """
     refuse_list_of_tables(X, "X")
-    values, names = read_features(state, X, "X")
+    values, names = read_features(state, X, "X", rule.dtype)
     if is_sparse(values):
         raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
     rows = as_numbers(values, "X", rule, names=names, there=learns)
@@ -141,14 +141,15 @@ def read_which(which: object, rows: int, size: int) -> HostArray:
 
 
 def read_target_columns(
-    X: object, y: Any, which: object, known: tuple[str, ...], gaps: bool, width: int | None
+    X: object, y: Any, which: object, known: tuple[str, ...], rule: Rule, width: int | None
 ) -> NamedValues:
     """The numbers of y, with the names of its outputs; y (N, n) has no outputs, and labels of rows are no names."""
     check_rows_agree(X, y, "y", 1 if which is not None else 2)
     refuse_list_of_tables(y, "y")
     if which is not None or getattr(y, "ndim", 2) > 2:
-        return read_columns(y, "y", known, gaps, width)
-    return NamedValues(y.to_numpy() if is_data_array(y) else read_columns(y, "y", (), gaps).values)
+        return read_columns(y, "y", known, rule.allows_gaps, width, rule.dtype)
+    read = y.to_numpy() if is_data_array(y) else read_columns(y, "y", (), rule.allows_gaps, None, rule.dtype).values
+    return NamedValues(read)
 
 
 def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, vector: bool) -> tuple[Array, bool]:

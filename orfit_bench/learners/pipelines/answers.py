@@ -12,8 +12,9 @@ from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.attributes import Attributes
 from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.transforms import Intercept
-from orfit_bench.tables.columns import read_columns, read_row
+from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.names import NamedValues
+from orfit_bench.tables.single_rows import read_row
 
 Array = np.ndarray[Any, Any]
 

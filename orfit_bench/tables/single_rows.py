@@ -1,0 +1,119 @@
+"""One row with names: a mapping, a Series of pandas, or an xarray.DataArray of one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.data_arrays import is_data_array, labels_of_row
+from orfit_bench.tables.integers import DOUBLE, LARGEST, largest_safe, refuse_rounded_integer
+from orfit_bench.tables.names import NamedValues, arrange, is_permutation, quoted
+
+
+def read_row(
+    x: Any,
+    known: tuple[str, ...],
+    width: int | None = None,
+    argument: str = "x",
+    dtype: np.dtype[Any] = DOUBLE,
+) -> NamedValues:
+    """One row with names in the order of the known names; all else as it is.
+
+    The labels of a Series or DataArray are its names. While no names are known, consecutive integers are none: the row
+    has the numbers of its entries, or is a part of a signal. `dtype` is the one that has to hold all numbers.
+    """
+    if type(x) is np.ndarray:
+        return NamedValues(x)
+    labels = list(x) if isinstance(x, Mapping) else _labels(x)
+    if labels is None:
+        return NamedValues(*read_columns(x, argument, known, width=width, dtype=dtype))
+    if isinstance(x, Mapping):
+        order, names = arrange(labels, known, width, argument)
+        return NamedValues(_numbers(labels, list(x.values()), order, argument, dtype), names)
+    if not known and _are_positions(labels, x, argument):
+        return NamedValues(*read_columns(x, argument, dtype=dtype))
+    try:
+        order, names = arrange(labels, known, width, argument)
+    except ValueError as error:
+        if known:
+            error.add_note(f"the labels of a {type(x).__name__} are names of columns: pass {_as_array(argument)}")
+        raise
+    if is_data_array(x):
+        return NamedValues(np.asarray(x.to_numpy())[order], names)
+    return NamedValues(_numbers(labels, x.tolist(), order, argument, dtype), names)
+
+
+def is_row_with_names(value: Any) -> bool:
+    """Whether it is a mapping, or a row whose entries have labels."""
+    return isinstance(value, Mapping) or _labels(value) is not None
+
+
+def _labels(x: Any) -> list[Any] | None:
+    """The labels of the entries of a Series of pandas or of a DataArray; None where there are none."""
+    if hasattr(type(x), "iloc") and not hasattr(type(x), "columns"):
+        return list(x.index)
+    return labels_of_row(x) if is_data_array(x) else None
+
+
+def _are_positions(labels: list[Any], x: Any, argument: str) -> bool:
+    """Whether labels are consecutive integers. ValueError if they are so in another order."""
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in labels):
+        return False
+    first = min(labels, default=0)
+    if not is_permutation([label - first for label in labels]):
+        return False
+    if labels != sorted(labels):
+        kind = type(x).__name__
+        by_number = f"{argument}.sort_index()" if kind == "Series" else f"{argument}.sortby({x.dims[0]!r})"
+        raise ValueError(
+            f"{argument}: the labels of the {kind} are {quoted(labels)}, the numbers of columns in another order: "
+            f"pass {by_number} if they are that, or {_as_array(argument)}"
+        )
+    return True
+
+
+def _as_array(argument: str) -> str:
+    return f"{argument}.to_numpy() if the entries are in order"
+
+
+def _numbers(
+    labels: list[Any], values: list[Any], order: list[int], argument: str, dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
+    """The values in this order as doubles. TypeError or ValueError names one that is no number, or too large."""
+    if set(map(type, values)) != {float}:
+        safe = largest_safe(dtype)
+        for label, value in zip(labels, values, strict=True):
+            if type(value) is not float and not (type(value) is int and -safe <= value <= safe):
+                _check_number(value, label, argument, dtype)
+    numbers = np.array([values[i] for i in order], np.float64)
+    if largest_safe(dtype) < LARGEST:
+        with np.errstate(over="ignore"):
+            lost = np.isinf(numbers.astype(dtype)) & np.isfinite(numbers)
+        if lost.any():
+            place = int(lost.argmax())
+            where = f"{argument}[{labels[order[place]]!r}]"
+            raise ValueError(f"{where} = {numbers[place]} overflows {dtype}: scale it or take float64")
+    return numbers
+
+
+def _check_number(value: Any, label: Any, argument: str, dtype: np.dtype[Any]) -> None:
+    """TypeError for what is no real number, ValueError for one that the type does not hold."""
+    if type(value) is np.float64 or isinstance(value, (bool, np.bool_)):
+        return
+    where = f"{argument}[{label!r}]"
+    if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
+        refuse_rounded_integer(int(value), where, dtype)
+    elif isinstance(value, np.longdouble):
+        with np.errstate(over="ignore"):
+            if np.isinf(np.float64(value)) and np.isfinite(value):
+                raise ValueError(f"{where} = {value!s} overflows {dtype}: scale it")
+    elif isinstance(value, (complex, np.complexfloating)):
+        raise TypeError(
+            f"{where} is {value!r}, a complex number: rows with names hold real numbers; a learner created with "
+            "dtype='complex128' takes complex rows as arrays"
+        )
+    elif not isinstance(value, (float, np.floating)):
+        raise TypeError(f"{where} is {value!r}, of type {type(value).__name__}: want a number")
