@@ -61,7 +61,8 @@ def _first_object(array: np.ndarray[Any, Any], name: str) -> str:
             where = f"{name}[{', '.join(map(str, place))}]" if place else name
             if value is None:
                 return f": {where} is None; where a value may be missing, it is NaN"
-            return f": {where} is of type {type(value).__name__}"
+            labels = " (labels are for methods of classification, such as class_rls)" * (name == "y")
+            return f": {where} is of type {type(value).__name__}{labels if isinstance(value, str) else ''}"
     return f": all of them are numbers, pass np.asarray({name}, float)"
 
 

@@ -158,7 +158,7 @@ def _split(table: Any, columns: Columns) -> Rows:
 def _read_file(path: str, columns: Columns) -> Iterator[Rows]:
     import xarray as xr  # takes half a second
 
-    source = open_file(path)
+    source = open_file(path, columns.target if len(columns.target) == 1 else ())
     columns.check(source.kinds, f"{path}:")
     try:
         encoding = find_encoding(source, columns.learned_from(source), one_hot=False, indicators=False)

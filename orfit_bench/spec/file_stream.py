@@ -43,7 +43,7 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
     """The stream with these settings as its defaults, and what its target offers."""
     defaults = tuple(replace(s, default=s.check(settings.get(s.name, s.default))) for s in SETTINGS)
     given = {s.name: s.default for s in defaults}
-    source = open_file(given["path"], given["categorical"])
+    source = open_file(given["path"], _codes(given))
     check_columns(source, _features(source, given), given["texts"] == "one_hot", given["categorical"])
     path, targets = given["path"], given["target"]
     files = list if is_url(path) or not Path(path).is_file() else partial(_only, Path(path))
@@ -111,7 +111,13 @@ def _count_rows(source: Source, n: int | None, test: float) -> tuple[int, int]:
 
 
 def _load_file(path: str, **settings: Any) -> Data:
-    return load(open_file(path, settings["categorical"]), **settings)
+    return load(open_file(path, _codes(settings)), **settings)
+
+
+def _codes(settings: Mapping[str, Any]) -> list[str]:
+    """The columns that may hold codes: categories, and a target that may be a label."""
+    targets = settings["target"] if len(settings["target"]) == 1 and settings["gaps"] != "keep" else []
+    return [*settings["categorical"], *targets]
 
 
 def _only(path: Path) -> list[Path]:

@@ -161,8 +161,9 @@ class Stream:
             A .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr file, a folder of Parquet files, or the URL of
             one. Columns of .npy files and of matrices in Zarr files are named "0", "1", ...
         target : str or sequence of str, optional
-            The column to predict, or several columns of numbers. Texts, integers and booleans may be labels. Without
-            it, the stream offers rows alone, for subspaces.
+            The column to predict, or several columns of numbers. Texts, integers and booleans may be labels; integers
+            of a CSV file are texts if one has leading zeros (01234). Without a target, the stream offers rows alone,
+            for subspaces.
         test : float
             The share of the rows, the last ones, that are never learned: `Data.test`.
         time : str, optional

@@ -15,6 +15,10 @@ from orfit_bench.tables.sources import ArrowSource, Batch, Source, arrow_kind, r
 INTEGER = re.compile(r"[+-]?[0-9]+")
 OTHER_SEPARATORS = (";", "\t", "|")
 """What separates the columns of a CSV file whose header has no comma."""
+NO_NUMBER = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to double: invalid value ('.*')", re.S
+)
+"""The message of pyarrow where a text is among numbers: the column, the line if it is known, and the text."""
 HEADER = 1 << 20
 """Bytes in which the header of a CSV file is sought."""
 
@@ -36,7 +40,7 @@ class CsvSource(ArrowSource):
 
     def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
         """The rows from `start` on, in batches."""
-        for batch in super().read(columns, start):
+        for batch in self._read_numbers(columns, start):
             large = [name for name in columns if name not in self._checked and _has_large_numbers(batch[name])]
             if large:
                 self._check_types(large)
@@ -44,6 +48,20 @@ class CsvSource(ArrowSource):
                 return
             start += len(next(iter(batch.values())))
             yield batch
+
+    def _read_numbers(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
+        """The rows from `start` on. ValueError that names the column where a text is among its numbers."""
+        try:
+            yield from super().read(columns, start)
+        except ValueError as error:
+            found = NO_NUMBER.search(str(error))
+            if found is None:
+                raise
+            name, row = list(self.kinds)[int(found[1])], f" in line {found[2]}" if found[2] else ""
+            raise ValueError(
+                f"{self.name}: cannot be read: column {name!r} holds {found[3]}{row}, and numbers in its first rows: "
+                f"correct the file, or drop the column (--drop, or drop=[...])"
+            ) from error
 
     def _check_types(self, columns: Sequence[str]) -> None:
         """Have columns read as integers if they hold nothing else."""
@@ -108,7 +126,8 @@ def _has_large_numbers(column: Any) -> bool:
 def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, codes: Collection[str] = ()) -> Source:
     """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers.
 
-    Those among `codes` are read as texts where a number has leading zeros: there 01234 and 1234 differ.
+    Those among `codes` are read as texts where a number has leading zeros: there 01234 and 1234 differ. Hexadecimal
+    numbers (0x1F) in the first rows are texts.
 
     A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns; commas then
     are decimal ones where this makes texts numbers.
@@ -134,8 +153,26 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
     with readable(path):
         integers = (f.name for f in guessed if pa.types.is_integer(f.type) and f.name in codes)
         texts = {name: pa.string() for name in integers if _has_leading_zeros(opened({name: pa.string()}), name)}
+        texts |= _hexadecimal(partial(opened, point=point), types, guessed.names)
         types, kinds = types | texts, {f.name: arrow_kind(texts.get(f.name, f.type)) for f in guessed}
         return CsvSource(path, partial(opened, point=point), types, kinds)
+
+
+def _hexadecimal(opened: Callable[[dict[str, Any]], Any], types: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """The columns that pyarrow guessed to hold integers, and cannot read as doubles, as texts."""
+    import pyarrow as pa
+
+    texts: dict[str, Any] = {}
+    while True:
+        try:
+            opened(types | texts)
+        except pa.ArrowInvalid as error:
+            found = NO_NUMBER.search(str(error))
+            if found is None or names[int(found[1])] in texts:
+                raise
+            texts[names[int(found[1])]] = pa.string()
+        else:
+            return texts
 
 
 def _has_leading_zeros(dataset: Any, name: str) -> bool:

@@ -39,7 +39,7 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
     path : str
         The path or URL.
     codes : collection of str
-        Columns of a CSV file that are texts where their numbers have leading zeros, such as 01234.
+        Columns of a CSV file that become texts if one of their numbers has leading zeros, such as 01234.
 
     Raises
     ------

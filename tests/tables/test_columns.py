@@ -1,0 +1,62 @@
+"""Names and kinds of columns: codes and hexadecimal numbers in CSV files, names that are there twice or no texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench.bench import Suite
+from orfit_bench.spec import Stream
+
+
+def hexadecimal(path: Path, before: int = 1) -> Path:
+    path.write_text("id,a,y\n" + "5,1,1\n" * before + "0x1F,2,2\n0x2,3,3\n")
+    return path
+
+
+def test_columns_of_hexadecimal_numbers_are_texts(tmp_path: Path) -> None:
+    path = hexadecimal(tmp_path / "hex.csv")
+    data = Stream.from_file(path, "y", drop=["id"]).load()
+    np.testing.assert_array_equal(data.X, [[1.0], [2.0], [3.0]])
+    encodings: list[dict[str, Any]] = [{"one_hot": True}, {"categorical": ["id"]}]
+    for encoded in encodings:
+        names = Stream.from_file(path, "y", **encoded).load().feature_names
+        assert names == ("id=0x1F", "id=0x2", "id=5", "a")
+    labels = Stream.from_file(path, "id")
+    assert labels.offers == "labels"
+    assert np.asarray(labels.load().y).tolist() == ["5", "0x1F", "0x2"]
+    with pytest.raises(TypeError, match=r"'id': want numbers, got texts: row 1 of 'id' holds '0x1F'; .*\(--drop\)"):
+        Stream.from_file(path, "y")
+    with pytest.raises(TypeError, match="the time 'id' is of type text, want numbers, dates or times"):
+        Stream.from_file(path, "y", time="id").load()
+    assert ob.learn("rls", [path], target="y", drop=["id"], backend="numpy").n_samples_seen_ == 3
+
+
+def test_texts_in_late_rows_name_the_column(tmp_path: Path) -> None:
+    path = hexadecimal(tmp_path / "late.csv", 300_000)
+    with pytest.raises(
+        ValueError, match=r"late.csv: cannot be read: column 'id' holds '0x1F' in line 300002, and numbers .*--drop"
+    ):
+        Stream.from_file(path, "y").load()
+    assert len(Stream.from_file(path, "y", drop=["id"]).load().X) == 300_002
+
+
+def test_targets_with_leading_zeros_are_labels(tmp_path: Path) -> None:
+    (path := tmp_path / "zips.csv").write_text("a,zip\n1,01234\n2,1234\n3,5\n")
+    stream = Stream.from_file(path, "zip")
+    assert stream.offers == "labels"
+    assert np.asarray(stream.load().y).tolist() == ["01234", "1234", "5"]
+    assert ob.learn("class_rls", [path], target="zip", backend="numpy").classes_.tolist() == ["01234", "1234", "5"]
+    with pytest.raises(ValueError, match=r"'rls' \(regression\) cannot learn from file: a target of texts is for cl"):
+        Suite(["rls"], ["numpy"], [stream]).cells()
+    with pytest.raises(TypeError, match=r"y\[0\] is of type str \(labels are for methods of classification"):
+        ob.learn("rls", [path], target="zip", backend="numpy")
+    assert np.asarray(Stream.from_file(path, "zip", gaps=True).load().y).tolist() == [1234.0, 1234.0, 5.0]
+    path.write_text("a,zip\n1,0\n2,10\n3,-5\n")
+    assert Stream.from_file(path, "zip").offers == "integers"
+    path.write_text("a,zip\n1,01.5\n2,0.5\n3,5\n")
+    assert Stream.from_file(path, "zip").offers == "numbers"
