@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from orfit_bench.tables import sources
+from orfit_bench.tables.names import check_distinct
 from orfit_bench.tables.pandas_index import index_columns
 from orfit_bench.tables.sources import Batch, arrow_kind, readable
 
@@ -21,6 +22,7 @@ class ArrowStream:
         """A place in a file system of pyarrow, None if it is local; `name` is for messages."""
         self.name, self._place, self._filesystem = name, place, filesystem
         with readable(name), self._reader() as reader:
+            check_distinct(reader.schema.names, name)
             self.kinds: Mapping[str, str] = {field.name: arrow_kind(field.type) for field in reader.schema}
             self.index = index_columns(self.kinds, reader.schema.metadata)
 

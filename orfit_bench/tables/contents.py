@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from orfit_bench.tables.names import check_distinct
 
 MAGIC = {
     b"PAR1": "Parquet",
@@ -52,3 +57,25 @@ def check_content(path: str, kind: str) -> None:
         return
     described = f"it begins as {found}" if found else "it does not begin as such a file"
     raise ValueError(f"{path}: by its ending this is {NAMES[kind]}, but {described}: rename it, or write it again")
+
+
+@contextmanager
+def distinct_columns(path: str, place: str, filesystem: Any, kind: str) -> Iterator[None]:
+    """A refusal of Parquet or Arrow files for columns of the same name becomes a ValueError with this name."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.fs
+
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        if "duplicate field names" in str(error):
+            local = pyarrow.fs.LocalFileSystem() if filesystem is None else filesystem
+            form = ds.ParquetFileFormat() if kind == "parquet" else ds.IpcFileFormat()
+            files = [place]
+            if local.get_file_info(place).type.name == "Directory":
+                found = local.get_file_info(pyarrow.fs.FileSelector(place, recursive=True))
+                files = [info.path for info in found if info.is_file]
+            for file in files:
+                check_distinct(form.inspect(file, local).names, path)
+        raise

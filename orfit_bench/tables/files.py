@@ -10,8 +10,9 @@ import numpy as np
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
-from orfit_bench.tables.contents import check_content
+from orfit_bench.tables.contents import check_content, distinct_columns
 from orfit_bench.tables.csv_files import open_csv
+from orfit_bench.tables.names import check_distinct, label_text
 from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source, readable
 
 FORMATS = {
@@ -62,7 +63,7 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
     except ImportError as error:
         raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
     place, filesystem = _place_and_filesystem(path, kind)
-    with readable(path):
+    with readable(path), distinct_columns(path, place, filesystem, kind):
         partitioning = _partitioning(path, place, filesystem, kind) if _is_folder(place, filesystem) else None
         if kind == "ipc" and is_stream(place, filesystem):
             return ArrowStream(path, place, filesystem)
@@ -202,6 +203,14 @@ def _columns_of(path: str, name: str, array: Any) -> dict[str, tuple[Any, Any]]:
     return {f"{name}_{i}" if name else str(i): (array, i) for i in range(array.shape[1])}
 
 
+def _with_distinct_names(table: Any) -> Any:
+    """A table whose columns have different texts as names; those of pandas may be no texts."""
+    is_pandas = hasattr(type(table), "iloc") and hasattr(type(table), "columns")
+    names = list(map(label_text, table.columns)) if is_pandas else getattr(table, "column_names", [])
+    check_distinct(list(names), "table")
+    return table.set_axis(names, axis=1) if is_pandas and list(table.columns) != names else table
+
+
 def open_table(table: Any) -> Source:
     """A table in memory (pandas, polars, Arrow, ...) as a source."""
     try:
@@ -212,6 +221,7 @@ def open_table(table: Any) -> Source:
         raise UnavailableError(f"tables become streams through pyarrow: {EXTRA}") from error
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
+    table = _with_distinct_names(table)
     try:
         found = nw.from_native(table, eager_only=True).to_arrow()
     except TypeError as error:

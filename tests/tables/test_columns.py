@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import orfit_bench as ob
@@ -60,3 +63,35 @@ def test_targets_with_leading_zeros_are_labels(tmp_path: Path) -> None:
     assert Stream.from_file(path, "zip").offers == "integers"
     path.write_text("a,zip\n1,01.5\n2,0.5\n3,5\n")
     assert Stream.from_file(path, "zip").offers == "numbers"
+
+
+def test_columns_of_the_same_name_are_refused_by_name(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0]), pa.array([3.0])], names=["a", "a", "y"])
+    refused = "got more than one column named 'a': rename or drop one"
+    for given in (table, table.to_batches()[0], pd.DataFrame([[1.0, 2.0, 3.0]], columns=["a", "a", "y"])):
+        with pytest.raises(ValueError, match=f"table: {refused}"):
+            Stream.from_table(given, "y")
+    (tmp_path / "folder").mkdir()
+    for name in ("rows.parquet", "folder/rows.parquet"):
+        pq.write_table(table, tmp_path / name)
+    with pa.OSFile(str(tmp_path / "rows.feather"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pa.OSFile(str(tmp_path / "rows.arrows"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    for name in ("rows.parquet", "folder", "rows.feather", "rows.arrows"):
+        with pytest.raises(ValueError, match=f"{name}: {refused}"):
+            Stream.from_file(tmp_path / name, "y")
+
+
+def test_names_of_columns_are_those_of_learners() -> None:
+    columns = pd.MultiIndex.from_tuples([("a", 1), ("b", 2), ("y", 1)])
+    table = pd.DataFrame([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], columns=columns)
+    features = table.iloc[:, :2]
+    learner = ob.create("rls", backend="numpy").partial_fit(features, table["y"][1])
+    data = Stream.from_table(table, "('y', 1)").load()
+    assert list(data.feature_names) == learner.feature_names_in_.tolist() == ["('a', 1)", "('b', 2)"]
+    assert Stream.from_table(pd.DataFrame([[1.0, 2.0]]), "1").load().feature_names == ("0",)
+    with pytest.raises(TypeError, match="got Series, want a table with named columns"):
+        Stream.from_table(pd.Series([1.0, 2.0]), "a")
+    with pytest.raises(ValueError, match="table: got more than one column named '1'"):
+        Stream.from_table(pd.DataFrame([[1.0, 2.0]], columns=[1, "1"]), "1")
