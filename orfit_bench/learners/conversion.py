@@ -30,7 +30,9 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
     array = as_array(value, name, xp)
     given = host_dtype(array)
     if given.kind not in kinds_for(dtype):
-        remedy = " (a learner created with dtype='complex128' takes them)" if given.kind == "c" else ""
+        remedy = ""
+        if given.kind == "c" and name != "sample_weight":  # weights are real for all learners
+            remedy = " (a learner created with dtype='complex128' takes them)"
         if name == "y" and given.kind in "UT":
             remedy = " (labels are for methods of classification, such as class_rls)"
         if given.kind == "O" and isinstance(array, np.ndarray):

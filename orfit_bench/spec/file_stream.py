@@ -53,8 +53,9 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
 
 def stream_of_table(source: Source, name: str, settings: Mapping[str, Any]) -> Stream:
     """A stream of the rows of a table in memory."""
-    check_columns(source, _features(source, settings), settings["texts"] == "one_hot", settings["categorical"])
     defaults = tuple(replace(s, default=s.check(settings[s.name])) for s in SETTINGS if s.name not in ("path", "n"))
+    given = {s.name: s.default for s in defaults}
+    check_columns(source, _features(source, given), given["texts"] == "one_hot", given["categorical"])
     summary = f"a table of {source.rows} rows"
     return Stream(
         name,
@@ -62,7 +63,7 @@ def stream_of_table(source: Source, name: str, settings: Mapping[str, Any]) -> S
         lambda **given: load(source, **given),
         (*defaults, SETTINGS[-1]),
         "a table in memory",
-        offers=_offered(source, Names().check(settings["target"]), settings["gaps"] == "keep"),
+        offers=_offered(source, given["target"], given["gaps"] == "keep"),
     )
 
 

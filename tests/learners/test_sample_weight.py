@@ -164,3 +164,9 @@ def test_weights_of_complex_rows(name):
     if name == "ridge":
         without = repeated.copy().partial_fit(Z, t).partial_fit(Z, t, sample_weight=-np.ones(30))
         np.testing.assert_allclose(without.predict(Z), repeated.predict(Z), rtol=1e-9)
+
+
+def test_complex_weights_are_refused_without_a_remedy_that_does_not_help() -> None:
+    learner = ob.create("rls", backend="numpy", dtype="complex128")
+    with pytest.raises(TypeError, match=r"sample_weight: got list of dtype complex128, want real numbers$"):
+        learner.partial_fit([[1.0]], [1.0], sample_weight=[1j])

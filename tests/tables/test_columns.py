@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,14 @@ def test_names_of_columns_are_those_of_learners() -> None:
         Stream.from_table(pd.Series([1.0, 2.0]), "a")
     with pytest.raises(ValueError, match="table: got more than one column named '1'"):
         Stream.from_table(pd.DataFrame([[1.0, 2.0]], columns=[1, "1"]), "1")
+
+
+def test_arguments_that_are_no_names_are_named() -> None:
+    table = pd.DataFrame({"a": [1.0], "y": [2.0]})
+    cases: list[dict[str, Any]] = [{"target": 1}, {"target": "y", "drop": [1]}, {"target": "y", "categorical": [1]}]
+    for given in cases:
+        what, value = list(given.items())[-1]
+        with pytest.raises(TypeError, match=re.escape(f"{what}={value}: want a text or a list of different texts")):
+            Stream.from_table(table, **given)
+    with pytest.raises(TypeError, match="time=3: want a text or None"):
+        Stream.from_table(table, "y", time=3)  # type: ignore[arg-type]
