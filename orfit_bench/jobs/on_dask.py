@@ -6,6 +6,7 @@ started is of use at once.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -14,6 +15,15 @@ from typing import Any, NamedTuple
 from orfit_bench.jobs.forking import CAN_FORK, Order, Reply
 from orfit_bench.jobs.processes import MAX_DEATHS, DiedError, default_memory_limit
 from orfit_bench.jobs.sessions import Session, open_shared
+
+NO_WORKERS_SECONDS = 300.0
+"""So long a cluster that had workers may be without any."""
+CHECK_SECONDS = 5.0
+"""Between two looks at whether there are workers."""
+
+
+class ClusterLostError(ConnectionError):
+    """The scheduler was lost, or all workers."""
 
 
 class AsFinished:
@@ -28,13 +38,16 @@ class AsFinished:
         The connection to the cluster.
     futures : iterable of distributed.Future
         What is waited for; more may be added while others are iterated over.
+    retries : int
+        How often a task that Dask gave up is started again; then its value is a KilledWorker.
     """
 
-    def __init__(self, client: Any, futures: Iterable[Any]) -> None:
+    def __init__(self, client: Any, futures: Iterable[Any], retries: int = MAX_DEATHS) -> None:
         import distributed
 
         start: Any = distributed.as_completed  # has no types
         self._waiting = start(list(futures), client.loop, with_results=True, raise_errors=False)
+        self._workers, self._retries = _Workers(client), retries
 
     def add(self, future: Any) -> None:
         """Wait for this one too."""
@@ -43,21 +56,52 @@ class AsFinished:
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         """Yield each future with its value; the value of a task that failed is its exception.
 
-        Raises ConnectionError if the scheduler was lost.
+        Raises ClusterLostError if the scheduler was lost, or if all workers were and none came for long.
         """
         from distributed import KilledWorker
 
         deaths: Counter[str] = Counter()
-        for future, found in self._waiting:
+        while not self._waiting.is_empty():
+            if not self._waiting.has_ready():
+                self._wait()
+                continue
+            future, found = next(self._waiting)
             if isinstance(found, CancelledError):
-                raise ConnectionError("the connection to the cluster was lost") from found
+                raise ClusterLostError("the connection to the cluster was lost") from found
             value = found[1] if future.status == "error" else found  # type, exception and traceback
-            if isinstance(value, KilledWorker) and deaths[future.key] < MAX_DEATHS:
+            if isinstance(value, KilledWorker) and deaths[future.key] < self._retries:
                 deaths[future.key] += 1
                 future.retry()
                 self._waiting.add(future)
                 continue
             yield future, value
+
+    def _wait(self) -> None:
+        """Wait for the next one, a tenth of a second at most."""
+        self._workers.check()
+        with self._waiting.thread_condition:
+            self._waiting.thread_condition.wait(0.1)
+
+
+class _Workers:
+    """Whether a cluster has workers. It may start without any, as those of a batch system do."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._due = 0.0
+        self._seen: float | None = None
+        """When there were some the last time."""
+
+    def check(self) -> None:
+        """ClusterLostError if there have been some, and none for long."""
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + CHECK_SECONDS
+        if self._client.scheduler_info(n_workers=1)["workers"]:
+            self._seen = now
+        elif self._seen is not None and now - self._seen > NO_WORKERS_SECONDS:
+            raise ClusterLostError(f"the cluster lost all its workers, and none has come for {NO_WORKERS_SECONDS:g} s")
 
 
 class Server(NamedTuple):

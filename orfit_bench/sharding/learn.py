@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 from orfit_bench.jobs.processes import open_processes
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
+from orfit_bench.sharding.dask_parts import check_computable, planned_for
 from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
 from orfit_bench.sharding.shards import Columns, check_sendable, column_names, list_shards
 from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
@@ -37,19 +39,21 @@ def learn(
     shards : list or collection of Dask
         Parts of the rows in their order. A shard is a pair (X, y), X alone for a subspace, a table with the columns
         `target`, the path or URL of a file (extra `files`), or a callable that returns one of these, or a new iterator
-        of them. Alternatively a Dask frame, a Dask array, or a pair of Dask arrays (X, y), whose chunks are the shards.
+        of them. Alternatively a frame or an array of Dask, or a pair (X, y) of two frames or two arrays that are cut at
+        the same rows: their partitions are the shards.
     client : distributed.Client, optional
-        A cluster of Dask on which the tasks run (extra `dask`). By default they run in processes of this machine.
+        A cluster of Dask on which the tasks run (extra `dask`). By default they run in processes of this machine. A
+        collection of Dask is computed where the tasks run; one that a cluster holds needs the client of this cluster.
     rounds : int, optional
         For methods whose merge is an average: how often the learners are averaged. In each round a learner learns the
-        next part of its shard, from the mean of all, weighted by the rows that each has learned since the last mean.
-        Shards are read anew in each round. Refused for other methods.
+        next part of its shard, from the mean of all, weighted by the rows that each has learned since the last mean; so
+        is the last mean, which is the result. Shards are read anew in each round. Refused for other methods.
     target : str or list of str, optional
         The columns of tables and files that are predicted.
     drop : sequence of str
         Further columns of tables and files that are not learned, such as identifiers and dates.
     workers : int, optional
-        Number of processes without a client; 1 learns in this process. Default: the number of cores.
+        Number of processes without a client; 1 learns in this process, more never do. Default: the number of cores.
     **settings
         Settings of the method, and `backend`, `dtype`, `random_state`, `initial_weights` and `model` of `create`.
 
@@ -62,11 +66,14 @@ def learn(
     Raises
     ------
     ValueError
-        If the method has no merge, if its merge is an average and `rounds` is not given, or if there are no shards.
+        If the method has no merge, if its merge is an average and `rounds` is not given, if there are no shards, or if
+        a cluster of Dask holds them and no client is given.
     TypeError
         If `shards` is no list and no collection of Dask, or if shards have no targets.
     DiedError
-        If the processes that learn a shard die again and again; it names the shard.
+        If the processes or workers that learn a shard die again and again; it names the shard.
+    ConnectionError
+        If the connection to the cluster is lost, or all its workers are and none comes in five minutes.
 
     Notes
     -----
@@ -92,7 +99,8 @@ def learn(
     """
     blank = create(method, **settings)
     columns = Columns.of(target, drop)
-    parts = list_shards(shards)
+    with planned_for(client):
+        parts = list_shards(shards)
     if not parts:
         raise ValueError("shards: got no shards, want one or more")
     times = _check_rounds(blank.rule, rounds, len(parts))
@@ -104,6 +112,8 @@ def learn(
         for done in range(1, times):
             averaged, rows = average_states(plan, rows, *states)
             states = _learn_round(executor, plan, parts, averaged, done)
+        if times > 1:  # the merge counts all rows, which changes nothing where the weights are the same
+            states = iter(average_states(plan, rows, *states)[0])
         learned = (Learned(number, number, state) for number, state in enumerate(states))
         merged: Learned = merge_neighbours(learned, lambda some: merge_states(plan, *some))
     return from_bytes(merged.state, backend=blank.backend.name)
@@ -112,7 +122,7 @@ def learn(
 def _learn_round(
     executor: Executor, plan: Plan, parts: list[Any], before: Sequence[bytes | None], done: int
 ) -> Iterator[bytes]:
-    return executor.map(learn_shard, ((plan, i, part, before[i], done) for i, part in enumerate(parts)))
+    return executor.map(learn_shard, ((plan, i, before[i], done, part) for i, part in enumerate(parts)))
 
 
 @contextmanager
@@ -122,7 +132,9 @@ def _open_executor(client: Any, workers: int, parts: list[Any]) -> Iterator[Exec
         if not hasattr(client, "submit"):
             raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
         yield OnDask(client)
-    elif min(workers, len(parts)) == 1:
+        return
+    check_computable(parts)
+    if workers == 1:
         yield InThisProcess()
     else:
         for number, part in enumerate(parts):
@@ -136,9 +148,14 @@ def _check_workers(workers: int | None) -> int:
     """The number of processes."""
     if workers is None:
         return os.cpu_count() or 1
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise ValueError(f"workers={workers!r}: want an integer >= 1")
-    return workers
+    return _positive("workers", workers)
+
+
+def _positive(name: str, value: object) -> int:
+    """ValueError unless it is an integer from 1 on, of Python or NumPy."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r}: want an integer >= 1")
+    return int(value)
 
 
 def _check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
@@ -154,8 +171,7 @@ def _check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
                 "for example rounds=1 to average once at the end"
             )
         return 1
-    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
-        raise ValueError(f"rounds={rounds!r}: want an integer >= 1")
+    rounds = _positive("rounds", rounds)
     if not is_average:
         raise ValueError(f"rounds={rounds}: learners of {name} are not merged by averaging: leave rounds out")
     if rounds > 1 and not rule.method.combine.averages:

@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from orfit_bench.errors import suggest
+from orfit_bench.sharding.dask_parts import is_collection, list_pairs, list_parts
 from orfit_bench.tables.columns import is_table, read_columns
 from orfit_bench.tables.data_arrays import is_data_array
 from orfit_bench.tables.encoding import find_encoding
@@ -32,17 +33,12 @@ def list_shards(shards: Any) -> list[Any]:
     TypeError
         If it is neither.
     ValueError
-        If two arrays of Dask have other chunks of rows.
+        If two collections of Dask are cut at different rows.
     """
-    if _is_dask(shards):
-        return _blocks(shards)
-    if isinstance(shards, tuple) and len(shards) == 2 and all(map(_is_dask, shards)):
-        X, y = map(_blocks, shards)
-        if len(X) != len(y) or shards[0].chunks[0] != shards[1].chunks[0]:
-            raise ValueError(
-                f"shards: X has chunks of {shards[0].chunks[0]} rows, y of {shards[1].chunks[0]}: rechunk one of them"
-            )
-        return list(zip(X, y, strict=True))
+    if is_collection(shards):
+        return list_parts(shards)
+    if isinstance(shards, tuple) and len(shards) == 2 and all(map(is_collection, shards)):
+        return list_pairs(*shards)
     if (
         isinstance(shards, str | bytes | Path)
         or callable(shards)
@@ -172,19 +168,3 @@ def _read_file(path: str, columns: Columns) -> Iterator[Rows]:
             "shards that are files hold numbers alone: for others pass a function that reads and encodes them"
         )
         raise
-
-
-def _is_dask(value: Any) -> bool:
-    return hasattr(value, "dask") and hasattr(value, "to_delayed")
-
-
-def _blocks(collection: Any) -> list[Any]:
-    """The blocks of rows of a collection, as delayed objects."""
-    found = collection.to_delayed()
-    if isinstance(found, list):  # of a frame
-        return found
-    if found.ndim > 1 and found.shape[1] > 1:
-        raise ValueError(
-            f"shards: the array has {found.shape[1]} chunks of columns, want 1: rechunk it with x.rechunk({{1: -1}})"
-        )
-    return list(found.ravel())

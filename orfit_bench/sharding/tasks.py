@@ -38,7 +38,7 @@ class Learned(NamedTuple):
         return f"shard {self.first}" if self.first == self.last else f"shards {self.first} to {self.last}"
 
 
-def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: int) -> bytes:
+def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: Any) -> bytes:
     """Learn a shard, or its part of one round from the state after the round before."""
     try:
         learner: Any = _restored(plan, state) if state else create(**plan.arguments)
@@ -83,7 +83,7 @@ def merge_states(plan: Plan, *parts: Learned) -> Learned:
 def average_states(plan: Plan, before: Sequence[int], *states: bytes) -> tuple[list[bytes], list[int]]:
     """The states, all with the mean of their weights, and the rows that each has learned; `before` are those before.
 
-    A shard counts by the rows that it has learned in between, as it does when the states are merged at the end.
+    A shard counts by the rows that it has learned in between.
     """
     learners: list[Any] = [_restored(plan, state) for state in states]
     rows = [learner.n_samples_seen_ for learner in learners]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,9 @@ import pytest
 from helpers.clusters import open_cluster
 
 import orfit_bench as ob
+from orfit_bench.jobs import on_dask
+from orfit_bench.jobs.on_dask import ClusterLostError
+from orfit_bench.jobs.processes import DiedError
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -60,6 +66,84 @@ def test_killed_workers_change_no_bit(tmp_path: Path, ff: float) -> None:
     assert len(killed) >= 3
     assert found.n_samples_seen_ == 64 * 500
     np.testing.assert_array_equal(weights(found), weights(expected))
+
+
+@pytest.mark.parametrize("name", ["shuffled", "persisted"])
+def test_killed_workers_change_no_partition(tmp_path: Path, name: str) -> None:
+    """Parts that the cluster computes are computed again, as are shuffles, which go on with a worker that is left."""
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.standard_normal((4_000, 3)), columns=list("abt"))
+    expected = ob.create("rls", backend="numpy").partial_fit(table[["a", "b"]], table["t"])
+    path = os.pathsep.join(sys.path)
+    with (
+        open_cluster(tmp_path, os.environ | {"PYTHONPATH": path}) as opened,
+        distributed.Client(opened.address),
+        opened.client() as client,
+    ):
+        rows = dd.from_pandas(table, npartitions=40)
+        rows = rows.persist() if name == "persisted" else rows.set_index("a").reset_index()
+        slow = rows.map_partitions(pause, meta=table)
+        with opened.worker_killed_every_second() as killed:
+            found = ob.learn("rls", slow, client, target="t", backend="numpy")
+    assert killed
+    assert found.n_samples_seen_ == 4_000
+    np.testing.assert_allclose(found.array("w"), expected.array("w"), rtol=1e-9)
+
+
+def pause(rows: Any) -> Any:
+    """The rows after a tenth of a second."""
+    time.sleep(0.1)
+    return rows
+
+
+def deadly() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def workers_replaced(opened: Any) -> Iterator[None]:
+    """Start a worker for each that ends."""
+    ended = threading.Event()
+
+    def replace() -> None:
+        while not ended.wait(0.1):
+            for worker in [worker for worker in opened.workers if worker.poll() is not None]:
+                opened.workers.remove(worker)
+                opened.start_worker()
+
+    replacing = threading.Thread(target=replace)
+    replacing.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        replacing.join()
+
+
+@pytest.mark.parametrize("shards", ["functions", "parts"])
+def test_a_shard_that_kills_its_workers_is_named(tmp_path: Path, shards: str) -> None:
+    path = os.pathsep.join(sys.path)
+    given = [SHARDS[0], deadly, SHARDS[1]]
+    if shards == "parts":
+        given = [dask.delayed(function)() for function in given]
+    with (
+        open_cluster(tmp_path, os.environ | {"PYTHONPATH": path}) as opened,
+        opened.client() as client,
+        workers_replaced(opened),
+        pytest.raises(DiedError, match="shard 1: the worker died 4 times while it learned this shard alone"),
+    ):
+        ob.learn("rls", given, client, backend="numpy")
+
+
+def test_shards_do_not_wait_for_workers_that_are_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_dask, "NO_WORKERS_SECONDS", 5.0)
+    monkeypatch.setattr(on_dask, "CHECK_SECONDS", 0.1)
+    path = os.pathsep.join(sys.path)
+    with open_cluster(tmp_path, os.environ | {"PYTHONPATH": path}) as opened, opened.client() as client:
+        client.wait_for_workers(2)
+        with pytest.raises(ClusterLostError, match=r"lost all its workers.*; 1 shards are not learned: 1$"):
+            ob.learn("rls", [SHARDS[0], deadly], client, backend="numpy")
 
 
 def test_collections_and_rounds(client: Any) -> None:

@@ -126,6 +126,28 @@ def test_rounds_of_averaging_are_what_average_does() -> None:
     assert found.n_samples_seen_ == 120
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5])
+@pytest.mark.parametrize("sizes", [(20, 30, 1, 15), (3, 2), (1, 5), (7, 100)])
+def test_each_mean_counts_the_rows_since_the_last_one(rounds: int, sizes: tuple[int, ...]) -> None:
+    """Against LMS in plain NumPy, for shards of which some learn no row in a round."""
+    rng, true = np.random.default_rng(7), np.array([1.0, -2.0, 0.01, 0.5])
+    shards = [(rows, rows @ true) for rows in (rng.standard_normal((n, 4)) for n in sizes)]
+    w, step = np.zeros(4), 0.05
+    for done in range(rounds):
+        learned, counts = [], []
+        for rows, targets in shards:
+            part = slice(len(rows) * done // rounds, len(rows) * (done + 1) // rounds)
+            own = w
+            for x, target in zip(rows[part], targets[part], strict=True):
+                own = own + step * (target - own @ x) * x
+            learned.append(own)
+            counts.append(len(rows[part]))
+        w = np.average(learned, axis=0, weights=counts) if any(counts) else w
+    found = ob.learn("lms", shards, rounds=rounds, step_size=step, **HERE)
+    np.testing.assert_allclose(found.array("w").ravel(), w, rtol=1e-10)
+    assert found.n_samples_seen_ == sum(sizes)
+
+
 def test_a_file_without_rows_takes_part_in_averages(tmp_path: Path) -> None:
     table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]})
     for i, part in enumerate((table, table[:0])):
@@ -198,7 +220,7 @@ def test_an_error_of_a_merge_names_the_shards() -> None:
 def test_small_shards_count_by_their_rows_in_each_mean(few: int) -> None:
     shards = [(X, y), *[(X[:few], y[:few])] * 9]
     alone = ob.learn("lms", [(X, y)], rounds=1, step_size=0.02, **HERE).array("w")
-    found = ob.learn("lms", shards, rounds=40, step_size=0.02, **HERE).array("w")
+    found = ob.learn("lms", shards, rounds=20, step_size=0.02, **HERE).array("w")
     np.testing.assert_allclose(found, alone, atol=0.1)  # by equal weights it is off by more than 1
 
 
@@ -242,9 +264,22 @@ def test_the_number_of_workers_is_checked(workers: Any) -> None:
         ob.learn("rls", cut(60), workers=workers)
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint8])
+def test_numbers_may_be_integers_of_numpy(kind: Callable[[int], Any]) -> None:
+    found = ob.learn("lms", cut(60), rounds=kind(2), workers=kind(1), backend="numpy")
+    want = ob.learn("lms", cut(60), rounds=2, **HERE)
+    np.testing.assert_array_equal(found.array("w"), want.array("w"))
+    for value in (np.bool_(True), kind(0), np.float64(2.0)):
+        for name in ("rounds", "workers"):
+            with pytest.raises(ValueError, match=f"{name}=.*: want an integer >= 1"):
+                ob.learn("lms", cut(60), **{"rounds": 2, "workers": 1, name: value})
+
+
 def test_what_cannot_be_sent_to_a_process_is_named() -> None:
     with pytest.raises(TypeError, match=r"shard 1: .* cannot be sent to a process .*: pass a function of a module"):
         ob.learn("rls", [(X, y), lambda: (X, y)], workers=2)
+    with pytest.raises(TypeError, match=r"shard 0: .* cannot be sent to a process"):
+        ob.learn("rls", [lambda: (X, y)], workers=2)
     with pytest.raises(TypeError, match="got DataFrame, want a list of shards"):
         ob.learn("rls", TABLE, target="a")
 
@@ -366,3 +401,17 @@ def learned_shard() -> tuple[Any, Any]:
 def test_a_shard_that_ends_every_process_is_named() -> None:
     with pytest.raises(DiedError, match="shard 1: the process died 5 times while it learned this shard alone"):
         ob.learn("rls", [learned_shard, ending_shard, learned_shard], workers=2, backend="numpy")
+
+
+def process_shard() -> tuple[Any, Any]:
+    raise RuntimeError(f"process {os.getpid()}")
+
+
+@pytest.mark.slow
+def test_one_shard_is_learned_in_a_process_of_its_own() -> None:
+    with pytest.raises(RuntimeError, match=rf"process {os.getpid()}\b"):
+        ob.learn("rls", [process_shard], workers=1, backend="numpy")
+    with pytest.raises(RuntimeError, match=rf"process (?!{os.getpid()}\b)"):
+        ob.learn("rls", [process_shard], workers=2, backend="numpy")
+    with pytest.raises(DiedError, match="shard 0: the process died 5 times"):
+        ob.learn("rls", [ending_shard], workers=2, backend="numpy")

@@ -1,0 +1,144 @@
+"""What becomes of shards on a cluster whose workers die or do not come, and of plans for it. No client is a default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import orfit_bench as ob
+from orfit_bench.jobs import on_dask
+from orfit_bench.jobs.on_dask import AsFinished, ClusterLostError
+from orfit_bench.jobs.processes import DiedError
+from orfit_bench.sharding import executors
+from orfit_bench.sharding.dask_parts import planned_for
+from orfit_bench.sharding.executors import OnDask
+from orfit_bench.sharding.shards import list_shards
+
+distributed = pytest.importorskip("distributed")
+dd = pytest.importorskip("dask.dataframe")
+
+TABLE = pd.DataFrame(np.random.default_rng(0).standard_normal((100, 3)), columns=["a", "b", "y"])
+LOCAL: dict[str, Any] = {"processes": False, "dashboard_address": ":0", "silence_logs": 50, "set_as_default": False}
+
+
+def assert_learned_all(learner: Any) -> None:
+    want = ob.create("rls", backend="numpy").partial_fit(TABLE[["a", "b"]], TABLE["y"])
+    assert learner.n_samples_seen_ == 100
+    np.testing.assert_allclose(learner.array("w"), want.array("w"), rtol=1e-9)
+
+
+def test_shuffles_without_a_cluster_are_computed_here() -> None:
+    shuffled = dd.from_pandas(TABLE, npartitions=4).set_index("a").reset_index()
+    assert_learned_all(ob.learn("rls", shuffled, target="y", workers=1, backend="numpy"))
+
+
+def test_shuffles_are_planned_for_a_client_that_is_not_the_default() -> None:
+    shuffled = dd.from_pandas(TABLE, npartitions=4).set_index("a").reset_index()
+    with distributed.Client(n_workers=1, threads_per_worker=1, **LOCAL) as client:
+        with planned_for(client):
+            graph = list_shards(shuffled)[0].dask
+        assert not any("partd" in str(key) for key in graph)  # by files of one machine
+        assert_learned_all(ob.learn("rls", shuffled, client, target="y", backend="numpy"))
+
+
+class Task:
+    """A future, which Dask gives up so often before it has a value."""
+
+    given_up: ClassVar[list[int]] = []
+    """How often for each number from now on."""
+
+    def __init__(self, number: int) -> None:
+        self.key, self.number, self.is_released = f"key-{number}", number, False
+
+    def release(self) -> None:
+        """Forget it."""
+        self.is_released = True
+
+    def value(self) -> Any:
+        """What it gives: an error in the place of each number of deaths that Dask allows."""
+        if not self.given_up[self.number]:
+            return self.number
+        self.given_up[self.number] -= 1
+        return distributed.scheduler.KilledWorker(self.key, SimpleNamespace(address="tcp://there"), 1)
+
+
+class Finished(list[Task]):
+    """Futures in place of those of `AsFinished`: one ends after the other."""
+
+    def __init__(self, client: Any, futures: Iterable[Task], retries: int) -> None:
+        assert retries == 0
+        super().__init__(futures)
+
+    def add(self, task: Task) -> None:
+        """A task that is begun again, which is to run alone."""
+        assert not self
+        self.append(task)
+
+    def __iter__(self) -> Iterator[tuple[Task, Any]]:
+        """Each with its value."""
+        while self:
+            task = self.pop(0)
+            yield task, task.value()
+            assert task.is_released
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *given_up: int) -> list[int]:
+    """The values of tasks that are given up so often, each time after two deaths."""
+    monkeypatch.setattr(executors, "AsFinished", Finished)
+    monkeypatch.setattr(Task, "given_up", list(given_up))
+    client = SimpleNamespace(submit=lambda task, number, pure: task(number))
+    return [*OnDask(client).map(Task, [(i,) for i in range(len(given_up))])]
+
+
+def test_tasks_that_were_given_up_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, 0, 1, 2, 0, 2) == [0, 1, 2, 3, 4]
+
+
+def test_a_task_whose_workers_die_each_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DiedError, match=r"shard 1: the worker died 4 times while it learned this shard alone.*tcp://"):
+        run(monkeypatch, 1, 99, 0)
+
+
+def cluster_with(*workers: int) -> Any:
+    """A client whose scheduler names so many workers when it is asked, the last number from then on."""
+    numbers = list(workers)
+
+    def scheduler_info(n_workers: int) -> dict[str, Any]:
+        return {"workers": range(numbers.pop(0) if len(numbers) > 1 else numbers[0])}
+
+    return SimpleNamespace(scheduler_info=scheduler_info)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are missed soon."""
+    monkeypatch.setattr(on_dask, "NO_WORKERS_SECONDS", 0.5)
+    monkeypatch.setattr(on_dask, "CHECK_SECONDS", 0.05)
+
+
+def ones() -> Any:
+    return np.ones((3, 2)), np.ones(3)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_cluster_that_lost_all_workers_ends_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    with distributed.Client(n_workers=0, **LOCAL) as client:
+        monkeypatch.setattr(client, "scheduler_info", cluster_with(2, 0).scheduler_info)
+        with pytest.raises(
+            ClusterLostError, match=r"lost all its workers.*; 7 shards are not learned: 0, 1, 2, 3, 4, \.\.\."
+        ):
+            ob.learn("rls", [ones] * 7, client, backend="numpy")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_workers_that_come_late_or_again_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with distributed.Client(n_workers=0, **LOCAL) as client:
+        monkeypatch.setattr(client, "scheduler_info", cluster_with(*[0] * 12, 1, 0, 0, 1, 0, 0, 1).scheduler_info)
+        waiting = iter(AsFinished(client, [client.submit(len, "four")]))
+        client.loop.call_later(3.0, client.cluster.scale, 1)
+        assert next(waiting)[1] == 4
