@@ -186,7 +186,7 @@ def _until_lost(waiting: AsFinished, numbers: Mapping[Any, int]) -> Iterator[tup
     except ClusterLostError as error:
         left = sorted(numbers.values())
         few = ", ".join(map(str, left[:MOST_NAMED])) + (", ..." if len(left) > MOST_NAMED else "")
-        raise ClusterLostError(f"{error}; {len(left)} shards are not learned: {few}") from error
+        raise ClusterLostError(f"{error}; shards that are not learned: {few}") from error
 
 
 def _died(number: int, deaths: int, what: str, reason: str) -> DiedError:
