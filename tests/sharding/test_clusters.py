@@ -100,7 +100,7 @@ def test_tasks_that_were_given_up_run_alone(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_task_whose_workers_die_each_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DiedError, match=r"shard 1: the worker died 4 times while it learned this shard alone.*tcp://"):
+    with pytest.raises(DiedError, match=r"shard 1: the worker died 12 times while it learned this shard alone.*tcp://"):
         run(monkeypatch, 1, 99, 0)
 
 
