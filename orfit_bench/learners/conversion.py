@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.arrays import array_type, host_dtype, native_dtype
+from orfit_bench.spec.arrays import array_type, host_dtype, native_dtype, to_host
 
 Array = Any
 NUMBERS = "buif"
@@ -50,8 +50,9 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
         lost = xp.isinf(converted) & xp.isfinite(array)
         if xp.any(lost):
             place = tuple(int(i[0]) for i in xp.nonzero(lost))
+            value = to_host(array[place])[()]
             raise ValueError(
-                f"{name}[{', '.join(map(str, place))}] = {array[place]!s} overflows {dtype}: scale it or take float64"
+                f"{name}[{', '.join(map(str, place))}] = {value!s} overflows {dtype}: scale it or take float64"
             )
     return converted
 

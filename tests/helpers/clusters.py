@@ -51,8 +51,10 @@ class Cluster:
         return str(json.loads(self.file.read_text())["address"])
 
     @contextmanager
-    def worker_killed_every_second(self) -> Iterator[list[int]]:
+    def worker_killed_every_second(self, most: int | None = None) -> Iterator[list[int]]:
         """Kill a worker once a second and start another one in its place; yields the list of those killed.
+
+        At most so many: a shuffle begins anew after each, and on a busy machine takes longer than a second.
 
         Only when two are connected: on a busy machine a start takes longer than two kills, and nothing would go on.
         """
@@ -60,7 +62,7 @@ class Cluster:
         killed: list[int] = []
 
         def kill() -> None:
-            while not ended.wait(1.0):
+            while not ended.wait(1.0) and len(killed) != most:
                 if len(client.scheduler_info(n_workers=-1)["workers"]) < 2:
                     continue
                 worker = choose(self.workers)
