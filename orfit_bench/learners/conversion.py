@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.arrays import array_type, host_dtype, native_dtype, to_host
+from orfit_bench.tables.integers import largest_safe, refuse_rounded_integer
 
 Array = Any
 NUMBERS = "buif"
+OF_LABELS = " (labels are for methods of classification, such as class_rls)"
 HOST = (1, 3, 11)
 """DLPack's numbers of host memory, pinned for a device's copies or not."""
 
@@ -34,7 +36,7 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
         if given.kind == "c" and name != "sample_weight":  # weights are real for all learners
             remedy = " (a learner created with dtype='complex128' takes them)"
         if name == "y" and given.kind in "UT":
-            remedy = " (labels are for methods of classification, such as class_rls)"
+            remedy = OF_LABELS
         if given.kind == "O" and isinstance(array, np.ndarray):
             remedy = _first_object(array, name)
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
@@ -64,23 +66,20 @@ def _first_object(array: np.ndarray[Any, Any], name: str) -> str:
             where = f"{name}[{', '.join(map(str, place))}]" if place else name
             if value is None:
                 return f": {where} is None; where a value may be missing, it is NaN"
-            labels = " (labels are for methods of classification, such as class_rls)" * (name == "y")
-            return f": {where} is of type {type(value).__name__}{labels if isinstance(value, str) else ''}"
+            remedy = OF_LABELS if name == "y" and isinstance(value, str) else ""
+            return f": {where} is of type {type(value).__name__}{remedy}"
     return f": all of them are numbers, pass np.asarray({name}, float)"
 
 
 def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> None:
     """Raise ValueError if an integer would be rounded, beyond 2^53 in float64."""
-    digits = np.finfo(dtype).nmant + 1
-    if not math.prod(array.shape) or -(2**digits) <= int(xp.min(array)) <= int(xp.max(array)) <= 2**digits:
+    safe = largest_safe(dtype)
+    if not math.prod(array.shape) or -safe <= int(xp.min(array)) <= int(xp.max(array)) <= safe:
         return
     host = np.asarray(array) if xp is np else as_array(array, name, np)
     for place, value in np.ndenumerate(host):
-        if int(dtype.type(value).real) != int(value):
-            raise ValueError(
-                f"{name}[{', '.join(map(str, place))}] = {value} would be rounded: {dtype} holds all integers up to "
-                f"2^{digits} only: pass floating-point numbers if rounding is wanted"
-            )
+        if not -safe <= int(value) <= safe:
+            refuse_rounded_integer(int(value), f"{name}[{', '.join(map(str, place))}]", dtype)
 
 
 def refuse_masked(value: object, name: str) -> None:

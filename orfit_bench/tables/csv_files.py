@@ -153,26 +153,23 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
     with readable(path):
         integers = (f.name for f in guessed if pa.types.is_integer(f.type) and f.name in codes)
         texts = {name: pa.string() for name in integers if _has_leading_zeros(opened({name: pa.string()}), name)}
-        texts |= _hexadecimal(partial(opened, point=point), types, guessed.names)
-        types, kinds = types | texts, {f.name: arrow_kind(texts.get(f.name, f.type)) for f in guessed}
-        return CsvSource(path, partial(opened, point=point), types, kinds)
+        return _source(path, partial(opened, point=point), guessed, types | texts)
 
 
-def _hexadecimal(opened: Callable[[dict[str, Any]], Any], types: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """The columns that pyarrow guessed to hold integers, and cannot read as doubles, as texts."""
+def _source(path: str, opened: Callable[[dict[str, Any]], Any], guessed: Any, types: dict[str, Any]) -> CsvSource:
+    """The source; columns that pyarrow guessed to hold integers, and cannot read as doubles, are texts in it."""
     import pyarrow as pa
 
-    texts: dict[str, Any] = {}
     while True:
+        texts = {name for name, kind in types.items() if pa.types.is_string(kind)}
+        kinds = {f.name: arrow_kind(types[f.name] if f.name in texts else f.type) for f in guessed}
         try:
-            opened(types | texts)
+            return CsvSource(path, opened, types, kinds)
         except pa.ArrowInvalid as error:
             found = NO_NUMBER.search(str(error))
-            if found is None or names[int(found[1])] in texts:
+            if found is None or guessed.names[int(found[1])] in texts:
                 raise
-            texts[names[int(found[1])]] = pa.string()
-        else:
-            return texts
+            types = types | {guessed.names[int(found[1])]: pa.string()}
 
 
 def _has_leading_zeros(dataset: Any, name: str) -> bool:

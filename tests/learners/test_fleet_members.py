@@ -71,6 +71,14 @@ def test_only_learners_join(wrong: Any) -> None:
         ob.fleet("rls", 2).remove(1.0)  # type: ignore[arg-type]
 
 
+def test_an_interrupted_learner_cannot_join() -> None:
+    learner = learn(ob.create("rls"), 3)
+    learner.live_state.interrupted = "KeyboardInterrupt"
+    for verb in (ob.fleet("rls", 2).add, ob.stack):
+        with pytest.raises(RuntimeError, match="KeyboardInterrupt interrupted its kernel"):
+            verb([learner])
+
+
 def test_masked_labels_and_members_are_refused() -> None:
     X, mask = np.ones((4, 2)), [0, 0, 1, 1]
     with pytest.raises(TypeError, match="y: got a masked array"):

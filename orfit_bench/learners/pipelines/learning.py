@@ -12,7 +12,7 @@ from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.moves import Segment, segments
 from orfit_bench.learners.pipelines.position import PRIOR_MOVES, Position
-from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.standardizer import RunningMoments, Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
 from orfit_bench.state.state import LearnerState
 
@@ -43,19 +43,10 @@ def learn(
 
     If it fails, the learner is as before, but for an error in `Learned`.
     """
-    given = {name: value for name, value in given.items() if value is not None}
-    weights = None
-    if "sample_weight" in given:
-        given["sample_weight"] = weights = weighting.validate(given["sample_weight"], learner.rule, len(X))
-    moments = standardizer.moments(X, weights)
-    counts = np.ones(len(X), bool) if weights is None else weights > 0
-    parts = list(segments(moments, X, position.current, position.count, counts, standardizer.scale))
-    if len(parts) > 1 and not all(_has_length(value, len(X)) for value in (*targets, *given.values())):
-        parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
+    parts, moments, counts, weights, given = _plan(learner, standardizer, position, X, targets, given)
     backup = None if [part.move for part in parts] == [None] else learner.copy()
     found: list[Any] = []
     start, seen, width, warning = 0, learner.n_samples_seen_, 0, None
-    before = learner.live_state, position
     try:
         for start, stop, move, moves_prior in _calls(parts, learner):
             before = learner.live_state, position
@@ -87,6 +78,39 @@ def learn(
     if warning is not None or verb != "prequential":
         return Learned(moments.after, position.after(counts), error=warning)
     return Learned(moments.after, position.after(counts), _joined(found, learner))
+
+
+class _Plan(NamedTuple):
+    """How the rows of a call are learned."""
+
+    parts: list[Segment]
+    moments: RunningMoments
+    counts: Array
+    """Which rows count (n,)."""
+    weights: Array | None
+    given: dict[str, Any]
+    """What comes with the rows."""
+
+
+def _plan(
+    learner: Learner,
+    standardizer: Standardizer,
+    position: Position,
+    X: Array,
+    targets: Sequence[Any],
+    given: Mapping[str, Any],
+) -> _Plan:
+    """The parts of the rows, and their moments; the learner is unchanged."""
+    given = {name: value for name, value in given.items() if value is not None}
+    weights = None
+    if "sample_weight" in given:
+        given["sample_weight"] = weights = weighting.validate(given["sample_weight"], learner.rule, len(X))
+    moments = standardizer.moments(X, weights)
+    counts = np.ones(len(X), bool) if weights is None else weights > 0
+    parts = list(segments(moments, X, position.current, position.count, counts, standardizer.scale))
+    if len(parts) > 1 and not all(_has_length(value, len(X)) for value in (*targets, *given.values())):
+        parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
+    return _Plan(parts, moments, counts, weights, given)
 
 
 def _call(
