@@ -126,8 +126,8 @@ class Members:
             for name in self.varying:
                 if str(error).startswith(f"{name}:"):
                     error.args = (
-                        f"{error}; each of the {self.size} members got one entry of {name}: pass [{name}] * {self.size} "
-                        f"for a value that all share",
+                        f"{error}; each of the {self.size} members got one entry of {name}: pass [{name}] * "
+                        f"{self.size} for a value that all share",
                     )
             raise
 
