@@ -102,12 +102,14 @@ def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int) -> int:
     """Learn X by a function that learns one or more of the first rows of a slice; returns how many.
 
     kept is the size of the basis. For a slice of one row the function decides whether it may be learned; of several
-    rows it may learn none to leave that open.
+    rows it may learn none to leave that open. What it returns for the first slice is returned at once if negative.
     """
     done, rows = 0, BLOCK
     with limit_blas_threads(8.0 * kept * X.size):
         while done < len(X):
             learned = learn(slice(done, min(done + rows, len(X))))
+            if learned < 0:
+                return learned
             if not learned and rows == 1:
                 return done
             done += learned

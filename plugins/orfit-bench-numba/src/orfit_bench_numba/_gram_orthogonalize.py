@@ -33,7 +33,7 @@ class GramBlock(NamedTuple):
 def orthogonalize(U: Array, X: Array, Y: Array, w: Array) -> GramBlock | None:
     """The first rows of X, with targets Y (k, c) and weights w (p, c); None if that is possible for at most half of X.
 
-    Rows with numbers that are not moderate, see `count_safe_rows`, are left to others.
+    Blocks with a number that is not moderate, see `count_safe_rows`, or not finite, are left to others.
     """
     n, k, edge = len(U), len(X), moderate_edge(X.dtype)
     near, energy = np.sum(np.square(U @ X[0])), X[0] @ X[0]

@@ -25,6 +25,7 @@ from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._block_gram_schmidt import count_safe_rows, orthogonalize_block
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gram_orthogonalize import orthogonalize
 from orfit_bench_numba._strip_products import combine
 
@@ -32,15 +33,20 @@ IPCA, LARGEST, LATEST, RANDOM = range(4)
 SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
 
 
-def learn_block(s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int) -> int:
+def learn_block(
+    s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int, checked: bool
+) -> int:
     """Learn the first rows of X; returns how many. Only a block of one row decides whether that row may be learned.
 
     m is the limit of the memory, drawn the position of the direction that each row drops if summary is RANDOM, and t
-    the number of steps before.
+    the number of steps before. NOT_FINITE if a number of X or Y is not finite, unless they are `checked`.
     """
     n = int(s.count[0])
     U = s.basis[:n]
-    Q, H, scale, F, lengths, alone = find_coordinates(U, X, Y, s.w, out)
+    found = find_coordinates(U, X, Y, s.w, out, checked)
+    if found is None:
+        return NOT_FINITE
+    Q, H, scale, F, lengths, alone = found
     k, c, eps = len(Q), Y.shape[1], float(np.finfo(X.dtype).eps)
     most, predictions = min(m, n + k), out[:k]
     T, sigma, Z = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype), np.zeros((n + k, c), X.dtype)
@@ -81,11 +87,16 @@ class Coordinates(NamedTuple):
     """Whether the block is a single row, which decides whether it may be learned."""
 
 
-def find_coordinates(U: Array, X: Array, Y: Array, w: Array, out: Array) -> Coordinates:
-    """The coordinates of the first rows of X, whose predictions by the weights w are written to out."""
-    if len(X) > 1 and (block := orthogonalize(U, X, Y, w)):
+def find_coordinates(U: Array, X: Array, Y: Array, w: Array, out: Array, checked: bool) -> Coordinates | None:
+    """The coordinates of the first rows of X, whose predictions by the weights w are written to out.
+
+    None if a number of X or Y is not finite, unless they are `checked`.
+    """
+    if len(X) > 1 and (block := orthogonalize(U, X, Y, w)):  # only of rows that are finite
         out[: len(block.H)] = block.predictions
         return Coordinates(X[: len(block.H)], block.H, 1.0, block.F, block.lengths, alone=False)
+    if not checked and not (is_finite(X) and is_finite(Y)):
+        return None
     X, eps = X[: count_safe_rows(X, Y)], float(np.finfo(X.dtype).eps)
     Q, C, L, scale = orthogonalize_block(U, X, 8 * eps * math.sqrt(len(U)), math.sqrt(eps))
     np.dot(X[: len(Q)], w, out=out[: len(Q)])

@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._block_gram_schmidt import learn_in_blocks, new_directions
+from orfit_bench_numba._block_gram_schmidt import BLOCK, learn_in_blocks, new_directions
+from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
 from orfit_bench_numba._strip_products import combine
 from orfit_bench_numba._truncated_basis import SUMMARIES, has_bounded_products, learn_block, reorthonormalize
+
+CHECKS_ROWS = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -20,7 +24,11 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if p.batch_size > 1:
         with limit_blas_threads(8.0 * len(s.basis) * X.size):
             return _learn_batches(s, X, Y, p, out)
-    if not hasattr(s, "singular_values"):
+    limited = hasattr(s, "singular_values")
+    checked = len(X) > BLOCK or not limited  # a single block is checked by its products, without another pass over it
+    if checked and not (is_finite(X) and is_finite(Y)):
+        return NOT_FINITE
+    if not limited:
         return fit_rows(s, X, Y, out, bounded=True)
     predictions = np.empty(Y.shape, Y.dtype) if out is None else out
     drawn = p.draws[:, 0] * (p.memory + 1) if p.draws.size else np.zeros(len(X))
@@ -28,7 +36,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
     def learn_part(part: slice) -> int:
         how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
-        return learn_block(s, X[part], Y[part], predictions[part], *how)
+        return learn_block(s, X[part], Y[part], predictions[part], *how, checked or part.start > 0)
 
     return learn_in_blocks(learn_part, X, len(s.basis))
 
