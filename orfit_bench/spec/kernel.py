@@ -200,8 +200,8 @@ class Kernel(Protocol):
     def solve(self, s: State) -> tuple[Array, float]:
         """The weights (p, r) of a method that declares a `solution`, and the precision of its equations.
 
-        The precision is the smallest squared pivot of the factor, relative to the diagonal; at about eps no digit is
-        left.
+        The precision estimates the smallest eigenvalue of the equations scaled to a unit diagonal; at about eps no
+        digit is left.
         """
 
     def store(self, s: State, J: Array, p: Params) -> None:

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from conftest import make_rows
+from helpers.matrices import kahan_matrix
 
 import orfit_bench as ob
 
@@ -90,6 +91,16 @@ def test_equations_that_lose_half_of_their_digits_warn_once(backend):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         learner.partial_fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize(("n", "scale", "loses"), [(10, 1e-3, False), (30, 1.0, True), (50, 1e3, True)])
+def test_equations_whose_pivots_hide_their_condition_warn(n, scale, loses, backend):
+    K, scales = kahan_matrix(n), scale * np.logspace(-2, 2, n)  # the scales of features lose no digits
+    learner = ob.create("ridge", backend=backend, ridge=0.0).partial_fit(K * scales, K.sum(axis=1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        w = learner.array("w")[:, 0] * scales
+    assert (abs(w - 1).max() > 1e-8) == loses == bool(caught)
 
 
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")

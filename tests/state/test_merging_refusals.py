@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from conftest import make_rows
 from helpers.cases import offering
+from helpers.matrices import kahan_matrix
 from helpers.merging import CUBIC, data, of
 from helpers.methods import change
 
 import orfit_bench as ob
+from orfit_bench.catalogue.shared.merging import invert_spd
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Merge
 
@@ -76,6 +78,15 @@ def test_a_P_without_digits_is_refused(wrong, dtype, method, same_state):
             one.merge(other)
     same_state(a, before[0])
     same_state(b, before[1])
+
+
+@pytest.mark.parametrize("n", [10, 20, 30])
+def test_the_error_of_an_inverse_is_not_hidden_by_its_pivots(n):
+    K = kahan_matrix(n)
+    exact = np.linalg.inv(K) @ np.linalg.inv(K).T
+    found, error = invert_spd(K.T @ K, np.finfo(float).eps, what="P")
+    assert abs(found - exact).max() <= error * abs(exact).max()
+    assert abs(found - exact).max() >= 1e-5 * error * abs(exact).max(), "an estimate of the error, no loose bound"
 
 
 def test_a_method_without_a_merge_rule_is_refused(same_state):

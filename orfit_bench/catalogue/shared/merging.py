@@ -124,8 +124,8 @@ def invert_spd(M: Array, eps: float, what: str, terms: Array | None = None) -> t
     """The inverse of a symmetric positive definite M, exactly symmetric, and an estimate of its relative error.
 
     `terms` (d,) is the size of the terms whose sum the diagonal of M is. M is scaled to a unit diagonal before its
-    Cholesky factorization, whose smallest squared pivot is what is left in the weakest direction. ValueError if the
-    error is more than 1 %.
+    Cholesky factorization; the largest variance of its inverse then says what is left in the weakest direction.
+    ValueError if the error is more than 1 %.
     """
     from scipy.linalg import get_lapack_funcs
 
@@ -138,8 +138,9 @@ def invert_spd(M: Array, eps: float, what: str, terms: Array | None = None) -> t
             potrf, potri = get_lapack_funcs(("potrf", "potri"), (M,))
             size = np.sqrt(diagonal)
             C, failed = potrf(M / size / size[:, None], lower=1)
-            error = np.inf if failed else len(M) * rounding / float((np.diagonal(C).real ** 2).min())
-            lower = np.tril(potri(C, lower=1)[0]) / size / size[:, None]
+            scaled = np.tril(potri(C, lower=1)[0])
+            error = np.inf if failed else len(M) * rounding * float(np.diagonal(scaled).real.max())
+            lower = scaled / size / size[:, None]
             inverse = lower + np.tril(lower, -1).conj().T
     if not error <= MOST_ERROR:  # also refuses NaN
         raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")

@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench.kernels.information import (
     forgetting_weights,
     is_solvable,
+    least_eigenvalue,
     least_norm,
     underflow_factor,
     without_overflow,
@@ -61,7 +62,7 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 
 def solve(s: Any) -> tuple[Array, float]:
-    """The w with L w = m, and the smallest squared Cholesky pivot relative to the diagonal of L."""
+    """The w with L w = m, and the precision of L (see `orfit_bench.kernels.information`)."""
     L, m = s.information, s.moment
     xp = L.__array_namespace__()
     C, *measured = factor_information(L)
@@ -70,7 +71,8 @@ def solve(s: Any) -> tuple[Array, float]:
         return xp.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow; no row, and no prior
     least = precision(*found) * underflow_factor(sizes)
     if is_solvable(L, least):
-        return without_overflow(lambda m: solve_factored(C, m), m, xp), least
+        w = without_overflow(lambda m: solve_factored(C, m), m, xp)
+        return w, min(least, least_eigenvalue(lambda z: solve_factored(C, z), xp.diagonal(L), m.dtype, xp))
     L, m = fetch(L, m)
     return xp.asarray(without_overflow(lambda m: least_norm(L, m), m)), least
 
