@@ -125,6 +125,17 @@ def test_a_failed_factorization_has_no_precision(dtype):
     assert _block_ridge.precision(pivots, lengths) == 0
 
 
+def test_the_precision_is_that_of_the_host(device):
+    rng = np.random.default_rng(0)
+    X, y = np.cumsum(rng.standard_normal((N, D)), axis=1), rng.standard_normal(N)
+    found = []
+    for backend in (device, "numpy"):
+        learner = ob.create("ridge", backend=backend, ridge=1e-3).partial_fit(X, y)
+        found.append(learner.rule.kernel.solve(learner.live_state.arrays)[1])
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+    assert found[0] < 0.002  # the smallest pivot is 0.006
+
+
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
 @pytest.mark.parametrize("settings", SETTINGS[::2], ids=str)
 @pytest.mark.parametrize("number", [1e160, 1e-160, 1e150])

@@ -72,7 +72,7 @@ def solve(s: Any) -> tuple[Array, float]:
     least = precision(*found) * underflow_factor(sizes)
     if is_solvable(L, least):
         w = without_overflow(lambda m: solve_factored(C, m), m, xp)
-        return w, min(least, least_eigenvalue(lambda z: solve_factored(C, z), xp.diagonal(L), m.dtype, xp))
+        return w, min(least, least_eigenvalue(lambda z: solve_factored(C, z), found[0], sizes, m.dtype, xp))
     L, m = fetch(L, m)
     return xp.asarray(without_overflow(lambda m: least_norm(L, m), m)), least
 
