@@ -81,14 +81,50 @@ class RegularizedInverse(NamedTuple):
         return product
 
 
+UNEVEN = 30
+"""How much larger than another a row of A may be before both are divided by their sizes."""
+
+
 def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
     """A'(A A' + eps I)^+ by the SVD of each A (..., k, p), with eps (...).
 
-    Singular values up to sqrt(machine eps) of the largest count as zero.
+    Singular values up to sqrt(machine eps) of the largest count as zero. For rows of very different sizes that is
+    decided after they were divided by their sizes: a small row counts unless it nearly depends on the others.
     """
-    size = np.maximum(np.abs(A).max(axis=(-2, -1)), 1)[..., None]  # so that no singular value nor its square overflows
+    largest = np.abs(A).max(axis=-1)
+    size = np.maximum(largest.max(axis=-1), 1)[..., None]  # so that no singular value nor its square overflows
     V, sigma, Wt = np.linalg.svd(A / size[..., None], full_matrices=False)
     nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[..., :1]
     added = np.asarray(eps, sigma.dtype)[..., None] / size / size / sigma
     gain = np.divide(1, sigma + added, out=np.zeros_like(sigma), where=nonzero)
-    return RegularizedInverse(Wt.conj().mT, gain, V.conj().mT / size[..., None])
+    found = RegularizedInverse(Wt.conj().mT, gain, V.conj().mT / size[..., None])
+    uneven = np.asarray(are_rows_uneven(largest))
+    if uneven.any():
+        scaled, independent = _divide_by_sizes(A[uneven], np.broadcast_to(eps, uneven.shape)[uneven])
+        uneven[uneven] = independent
+        for part, new in zip(found, scaled, strict=True):
+            part[uneven] = new[independent]
+    return found
+
+
+def are_rows_uneven(largest: Array) -> Any:
+    """Whether of rows with these largest numbers (..., k) one is much larger than another."""
+    return largest.max(axis=-1) > UNEVEN * largest.min(axis=-1)
+
+
+def _divide_by_sizes(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
+    """The same for each A (m, k, p), from the SVD of D^-1 [A, sqrt(eps) I], whose rows have length 1.
+
+    Also returns for which of them these rows do not nearly depend on each other; the others are not defined.
+    """
+    k, p = A.shape[1:]
+    rows = np.concatenate([A, (np.sqrt(eps)[:, None, None] * np.eye(k)).astype(A.dtype)], axis=2)
+    size = np.abs(rows).max(axis=2, keepdims=True)
+    rows /= np.where(size > 0, size, 1)
+    length = np.linalg.norm(rows, axis=2, keepdims=True)
+    V, sigma, Wt = np.linalg.svd(rows / np.where(length > 0, length, 1), full_matrices=False)
+    found = RegularizedInverse(Wt[..., :p].conj().mT, 1 / sigma, V.conj().mT / length.mT / size.mT)
+    if k > p:  # as many directions as columns
+        unit = np.broadcast_to(np.eye(p, dtype=A.dtype), (len(A), p, p))
+        found = RegularizedInverse(unit, np.ones_like(sigma[:, :p]), found.times(np.eye(k, dtype=A.dtype)))
+    return found, sigma[:, -1] > math.sqrt(np.finfo(A.dtype).eps) * sigma[:, 0]

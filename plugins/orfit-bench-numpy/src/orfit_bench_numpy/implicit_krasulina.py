@@ -1,7 +1,8 @@
 """Implicit Krasulina for k-PCA, declared in `orfit_bench/catalogue/methods/implicit_krasulina.py`.
 
 Krasulina paper, eq. (12) and (13), and Algorithm 1 with its sign corrected. `inverse` is (C^H C)^-1, so that
-C^+ = inverse C^H.
+C^+ = inverse C^H for single rows. Blocks, which change C by more, take C^+ = R^-1 Q^H, since C^H C squares the
+condition of C.
 
 Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, k), X (N, k), the X^H of the paper.
 """
@@ -10,6 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import inverse_gram
@@ -22,10 +24,11 @@ RENEWAL_PERIOD = 1000
 
 def rule(s: State, A: Array, p: Params) -> bool:
     """One row by eq. (13), several by eq. (12)."""
-    inverse = inverse_gram(s.basis) if p.t % RENEWAL_PERIOD == 1 else s.inverse
-    if inverse is None:
-        return False
-    C, inverse = (step_row if len(A) == 1 else step_block)(s.basis, inverse, A, p.step_size[0])
+    if len(A) > 1:
+        C, inverse = step_block(s.basis, A, p.step_size[0])
+    else:
+        before = inverse_gram(s.basis) if p.t % RENEWAL_PERIOD == 1 else s.inverse
+        C, inverse = (s.basis, None) if before is None else step_row(s.basis, before, A, p.step_size[0])
     if inverse is None or not (is_finite(C) and is_finite(inverse)):
         return False
     s.basis[...], s.inverse[...] = C, inverse
@@ -47,9 +50,12 @@ def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Arra
     return C, inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)
 
 
-def step_block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """Eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X^H."""
-    X = A @ C @ inverse
+def step_block(C: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
+    """Eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X^H; None if C has lost its rank."""
+    Q, R = np.linalg.qr(C)
+    if not np.diagonal(R).all():
+        return C, None
+    X = solve_triangular(R, (A @ Q).conj().T, check_finite=False).conj().T  # X^H of X = C^+ Y = R^-1 Q^H Y
     if not is_finite(X):
         return C, None
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)

@@ -1,0 +1,58 @@
+"""Regularized inverses of rows of very different sizes, beside exact rational solutions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orfit_bench.kernels.linalg import regularized_inverse
+
+
+def solve(M: list[list[Fraction]], b: list[Fraction]) -> list[Fraction]:
+    """The solution of M z = b, by elimination."""
+    rows = [[*row, value] for row, value in zip(M, b, strict=True)]
+    for i in range(len(rows)):
+        pivot = max(range(i, len(rows)), key=lambda r: abs(rows[r][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for r in range(len(rows)):
+            share = rows[r][i] / rows[i][i] if r != i else Fraction(0)
+            rows[r] = [a - share * c for a, c in zip(rows[r], rows[i], strict=True)]
+    return [rows[i][-1] / rows[i][i] for i in range(len(rows))]
+
+
+def exact(A: Any, b: Any, eps: float) -> Any:
+    """A'(A A' + eps I)^-1 b."""
+    rows = [[Fraction(float(a)) for a in row] for row in A]
+    M = [[sum(a * c for a, c in zip(x, y, strict=True)) + (i == j) * Fraction(eps) for j, y in enumerate(rows)]
+         for i, x in enumerate(rows)]  # fmt: skip
+    z = solve(M, [Fraction(float(value)) for value in b])
+    return np.array([float(sum(row[j] * w for row, w in zip(rows, z, strict=True))) for j in range(A.shape[1])])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("eps", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize(("k", "p"), [(2, 2), (3, 5), (4, 4), (5, 3)])
+def test_small_rows_count_beside_large_ones(k: int, p: int, eps: float, dtype: Any) -> None:
+    if k > p and (not eps or dtype is np.float32):
+        pytest.skip("the products of more rows than columns have no inverse, or none with digits in single precision")
+    rng = np.random.default_rng(k)
+    A = np.array([rng.standard_normal((k, p)) * 10.0 ** rng.uniform(-6, 6, (k, 1)) for _ in range(20)]).astype(dtype)
+    b = (A @ rng.standard_normal((p, 1))).astype(dtype)
+    found = regularized_inverse(A, np.full(20, eps)).times(b)
+    for one, rows, right in zip(found, A, b, strict=True):
+        want = exact(rows.real, right[:, 0].real, eps)
+        alone = regularized_inverse(rows, eps).times(right)
+        bound = 1e6 * np.finfo(dtype).eps * abs(want).max()
+        assert abs(one[:, 0] - want).max() <= bound
+        assert abs(alone[:, 0] - want).max() <= bound
+
+
+def test_rows_that_depend_on_each_other_get_the_pseudo_inverse() -> None:
+    b = np.array([[1.0], [300.0]])
+    for A in (np.array([[1.0, 2.0], [100.0, 200.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])):
+        with np.errstate(all="ignore"):
+            found = regularized_inverse(A, 0.0).times(b)
+        np.testing.assert_allclose(found, np.linalg.pinv(A) @ b, rtol=1e-12)
