@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
+import numpy as np
+
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.permits import take
 from orfit_bench.state import merging
+
+MOST = 2.0**53
+"""Rows beyond which counts are divided by the largest."""
 
 
 def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> None:
@@ -24,7 +29,7 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
     ------
     ValueError
         If they differ in method, settings, dtype, backend or sizes, if rows are pending, if the method declares no
-        average, or if `rows` are not as many numbers from 0 on, with one above it.
+        average, or if `rows` are not as many finite numbers from 0 on, with one above it.
     TypeError
         If something else than a learner is among them.
 
@@ -47,16 +52,31 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
         raise ValueError("average: got no learners")
     if strange := [type(a).__name__ for a in learners if not isinstance(a, Learner)]:
         raise TypeError(f"average: got {strange[0]}, want a list of learners")
-    if rows is not None and (len(rows) != len(learners) or min(rows) < 0 or not any(rows)):
-        raise ValueError(f"average: got rows={rows}, want {len(learners)} numbers >= 0, with one above 0")
+    counts = [1.0] * len(learners) if rows is None else _counts(rows, len(learners))
     with ExitStack() as permits:
         for learner in {id(a): a for a in learners}.values():
             take(learner.permit)
             permits.callback(learner.permit.append, None)
-        _average(learners, rows)
+        _average(learners, counts)
 
 
-def _average(learners: Sequence[Learner], rows: Sequence[int] | None) -> None:
+def _counts(rows: Sequence[int], size: int) -> list[float]:
+    """How much each learner counts; relative to the largest where a sum of them might overflow."""
+    wrong = f"average: got rows={rows}, want {size} numbers >= 0, with one above 0, all finite"
+    try:
+        counts = np.array([float(n) for n in rows])
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(wrong) from None
+    if len(counts) != size or not (np.isfinite(counts).all() and counts.min() >= 0 and counts.any()):
+        raise ValueError(wrong)
+    if (counts == counts[0]).all():
+        return [1.0] * size
+    if counts.max() > MOST:
+        counts /= counts.max()
+    return [float(n) for n in counts]
+
+
+def _average(learners: Sequence[Learner], counts: Sequence[float]) -> None:
     first = learners[0]
     if not first.method.combine.averages:
         raise ValueError(
@@ -74,7 +94,6 @@ def _average(learners: Sequence[Learner], rows: Sequence[int] | None) -> None:
             raise ValueError(f"average: the learners differ in classes: {states[0].classes} and {state.classes}")
     if not states[0]:
         return
-    counts = [1.0] * len(learners) if rows is None or len({*rows}) == 1 else [float(n) for n in rows]
     means = merging.mean([a.rule for a in learners], [state for state in states if state], counts)
     for learner, state in zip(learners, means, strict=True):
         state.permit = learner.permit

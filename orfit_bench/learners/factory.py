@@ -20,7 +20,7 @@ from orfit_bench.learners.subspace import Subspace
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Model
 from orfit_bench.spec.capability import require, require_settings
-from orfit_bench.spec.setting import Setting, check_settings
+from orfit_bench.spec.setting import Setting, check_settings, refuse_lost_numbers
 from orfit_bench.spec.types import Integer
 from orfit_bench.state.state import LearnerState
 
@@ -146,6 +146,7 @@ def create(
     values = check_settings(found.name, found.settings, settings)
     fitted = model_for(model, found)
     number = dtype_name(dtype)
+    refuse_lost_numbers(found.name, found.settings, values, number)
     if is_complex(number):
         require_complex_form(found, values, fitted)
     if backend == AUTO:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.schedules import Schedule
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import SettingType
 
@@ -87,6 +88,32 @@ def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, 
         return {s.name: s.check(given.get(s.name, s.default)) for s in known.values()}
     except (TypeError, ValueError) as error:
         raise type(error)(f"{owner}: {error}") from None
+
+
+def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping[str, Any], dtype: Any) -> None:
+    """ValueError for a number, or a schedule's first value, that a dtype makes zero, infinite or out of range."""
+    kind = np.finfo(dtype).dtype.type
+    for setting in settings if kind is not np.float64 else ():
+        value = values[setting.name]
+        number = float(value(np.ones(1, np.int64))[0]) if isinstance(value, Schedule) else value
+        if not isinstance(number, float):
+            continue
+        with np.errstate(all="ignore"):
+            kept = float(kind(number))
+        if np.isfinite(kept) and (kept != 0) == (number != 0) and _accepts(setting, kept):
+            continue
+        raise ValueError(
+            f"{owner}: {setting.name}={number} is {kept} in {np.dtype(kind)}: want {setting.type} that it holds, or "
+            f"dtype='float64'"
+        )
+
+
+def _accepts(setting: Setting, number: float) -> bool:
+    try:
+        setting.check(number)
+    except ValueError:
+        return False
+    return True
 
 
 def equal_values(one: object, other: object) -> bool:

@@ -163,6 +163,25 @@ def test_schedules_that_cannot_be_saved_are_refused(schedule, message):
         ob.create("lms", step_size=schedule)
 
 
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        ("lms", {"step_size": 1e-51}, r"lms: step_size=1e-51 is 0.0 in float32: want a number in \(0, inf\) that it"),
+        ("lms", {"step_size": ob.schedules.power(1e-51, 0.5)}, "step_size=1e-51 is 0.0 in float32"),
+        ("nlms", {"eps": 1e40}, "nlms: eps=1e.40 is inf in float32"),
+        ("sgd", {"momentum": 1 - 1e-9}, r"momentum=0.999999999 is 1.0 in float32: want a number in \[0, 1\)"),
+    ],
+)
+def test_a_number_that_single_precision_loses_is_refused(method, settings, message):
+    ob.create(method, **settings)
+    for dtype in ("float32", "complex64"):
+        with pytest.raises(ValueError, match=message):
+            ob.create(method, dtype=dtype, **settings)
+    (name, value), *_ = settings.items()
+    with pytest.raises(ValueError, match=f"{method}, member 1: {name}=.* in float32"):
+        ob.fleet(method, 2, dtype="float32", **{name: [0.5, value]})
+
+
 def test_a_start_that_overflows_is_refused_and_changes_nothing():
     learner = ob.create("rls", ridge=1e-40, dtype="float32")
     with pytest.raises(ValueError, match="the start of P is not finite in float32"):

@@ -110,3 +110,19 @@ def test_learners_that_cannot_be_averaged_are_refused(cubic: ob.Model, same_stat
 def test_only_learners_are_averaged(learners: Any) -> None:
     with pytest.raises(TypeError, match="average: got int, want a list of learners"):
         ob.average(learners)
+
+
+@pytest.mark.parametrize("rows", [[np.nan, 1], [np.inf, 1], ["a", "b"], [1], 3, [0, 0], [-1, 2], [10**400, 1]])
+def test_counts_that_are_no_numbers_of_rows_are_refused(rows: Any, same_state: Same) -> None:
+    learners = [ob.create("lms").partial_fit([[1.0]], [y]) for y in (2.0, 4.0)]
+    before = [learner.copy() for learner in learners]
+    with pytest.raises(ValueError, match=r"average: got rows=.*, want 2 numbers >= 0, with one above 0, all finite"):
+        ob.average(learners, rows=rows)
+    for learner, same in zip(learners, before, strict=True):
+        same_state(learner, same)
+
+
+def test_counts_whose_sum_overflows_give_their_mean() -> None:
+    learners = [ob.create("lms", step_size=0.5).partial_fit([[1.0]], [y]) for y in (2.0, 4.0)]
+    ob.average(learners, rows=[1e308, 1.5e308])  # type: ignore[list-item]
+    assert learners[0].predict([[1.0]]) == pytest.approx([1.6])

@@ -25,6 +25,7 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
 from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
+from orfit_bench.spec.setting import refuse_lost_numbers
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import Integer, SettingType
 
@@ -235,6 +236,7 @@ def _members(
             except KeyError:
                 raise TypeError(f"{found.name} has no setting {name!r}{suggest_setting(name, known)}") from None
     for name, values in checked.items():
-        for value in values:
+        for i, value in enumerate(values):
             require_settings(one.rule.kernel, found, one.rule.backend, {name: value})
+            refuse_lost_numbers(f"{found.name}, member {i}", [known[name]], {name: value}, one.rule.dtype)
     return Members(one.rule, size, checked)
