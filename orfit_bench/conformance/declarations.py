@@ -138,7 +138,7 @@ def _found(kind: str, name: str, faults: Callable[[Any], Iterator[str]], declare
     found: list[str] = []
     try:
         found.extend(faults(declared))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         found.append(f"raised {describe(error)}")
     return [f"{kind} {name!r}: {fault}" for fault in found]
 

@@ -85,7 +85,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
     def _checked(self, X: Array, y: Array, start: bool) -> tuple[Array, Array]:
         X, y = validate_rows(self, X, y, reset=start, dtype=np.float64, order="C")
         check_classification_targets(y)
-        return self._rows(X), y
+        return self._rows(X, start), y
 
     def _begin(self) -> None:
         self.learner_, self._fixed = self._new_learner(), False

@@ -15,10 +15,13 @@ Array = Any
 class LinearRows(StreamingEstimator):
     """An estimator whose rows get a constant column for the intercept."""
 
-    def _rows(self, X: Array) -> Array:
-        if not (self.fit_intercept and self._model() is LINEAR):
-            return X
-        return np.hstack([X, np.ones((len(X), 1))])
+    _has_intercept: bool
+
+    def _rows(self, X: Array, start: bool = False) -> Array:
+        """Rows as the learner gets them. A later `set_params` changes them from the next `fit` on, which is a start."""
+        if start or not hasattr(self, "_has_intercept"):
+            self._has_intercept = self.fit_intercept and self._model() is LINEAR
+        return np.hstack([X, np.ones((len(X), 1))]) if self._has_intercept else X
 
     def _answer(self, X: Array) -> Array:
         """What the learner says about rows: predictions or scores."""
@@ -42,6 +45,6 @@ class LinearRows(StreamingEstimator):
 
     @property
     def intercept_(self) -> Array:
-        """The weight of the constant, 0 without `fit_intercept`; a number or of shape (outputs,)."""
+        """The weight of the constant, 0 if fitted without `fit_intercept`; a number or of shape (outputs,)."""
         weights = self._weights()
-        return weights[-1] if self.fit_intercept else np.zeros(weights.shape[1:])[()]
+        return weights[-1] if self._has_intercept else np.zeros(weights.shape[1:])[()]

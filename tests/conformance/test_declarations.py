@@ -1,6 +1,7 @@
 """Checks of streams, metrics and models find what is wrong."""
 
 import itertools
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +29,7 @@ METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
         (lambda: Data(X * np.nan, Y), "not finite"),
         (lambda: Data(X), "y is None"),
         (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda: sys.exit(0), "raised SystemExit: 0"),
         (lambda: None, "<lambda> (test_declarations.py:"),
         (lambda: (X, Y), "returned tuple, want Data(X, y, ...)"),
     ],
@@ -46,6 +48,7 @@ def test_streams(data, found):
         ({"measure": lambda record: "good"}, "want a finite number"),
         ({"measure": lambda record: None}, "None for each of rls, class_rls, oja"),
         ({"measure": lambda record: 1 / 0}, "ZeroDivisionError"),
+        ({"measure": lambda record: sys.exit(3)}, "raised SystemExit: 3"),
     ],
 )
 def test_metrics(change, found):

@@ -99,6 +99,23 @@ def test_rls_without_intercept_equals_ridge():
     assert mine.intercept_ == 0.0
 
 
+@pytest.mark.parametrize("fitted", [True, False])
+def test_parameters_that_are_set_later_change_no_fitted_intercept(fitted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4))
+    y = X.sum(axis=1) + 1
+    model = ESTIMATORS["rls"](backend="numpy", fit_intercept=fitted).fit(X, y)
+    coef, intercept, found = model.coef_, model.intercept_, model.predict(X)
+    model.set_params(fit_intercept=not fitted)
+    np.testing.assert_allclose(model.coef_, coef, rtol=0)
+    assert model.intercept_ == intercept
+    np.testing.assert_allclose(model.predict(X), found, rtol=0)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(model)).predict(X), found, rtol=0)
+    model.partial_fit(X, y)
+    assert (model.intercept_ != 0) == fitted
+    assert (model.fit(X, y).intercept_ != 0) != fitted
+
+
 def test_the_classifier_equals_the_ridge_classifier():
     X, y = data()
     labels = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, [0.3, 0.6]))]
