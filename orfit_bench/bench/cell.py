@@ -157,7 +157,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         memory_budget,
     )
     return {
-        "rows_hash": _hash_of_rows(data) or _key_of_rows(cell),
+        "rows_hash": _identity_of_rows(cell, data),
         "n": len(data.X),
         "d": int(data.X.shape[1]),
         "seconds": seconds if timed else None,
@@ -179,6 +179,18 @@ def _check_count(learner: Any, rows: int) -> None:
             f"the learner counts {steps} steps after {rows} rows: learn of its kernel returned more than it got, want "
             f"the number of rows learned"
         )
+
+
+def identify_rows(cell: Cell) -> str:
+    """What tells the rows of a cell from others, as in the record of the cell; empty if they cannot be loaded."""
+    try:
+        return _identity_of_rows(cell, cell.data())
+    except (Exception, SystemExit):  # the cell will say why
+        return ""
+
+
+def _identity_of_rows(cell: Cell, data: Data) -> str:
+    return _hash_of_rows(data) or _key_of_rows(cell)
 
 
 def _hash_of_rows(data: Data) -> str:

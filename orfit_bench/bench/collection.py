@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from orfit_bench.bench.results import FORMAT, ORIGIN, to_dataset
+from orfit_bench.bench.results import FORMAT, ORIGIN, ROWS_HASH, to_dataset
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
 from orfit_bench.jobs.keys import make_text_key
@@ -35,7 +35,7 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     -------
     xarray.Dataset
         All cells, with coordinates for machine, versions, commit and date, and a hash of the first three as `run`. Of
-        equal cells with equal `run`, the latest is kept.
+        equal cells with equal `run`, measured on the same rows, the latest is kept.
 
     Raises
     ------
@@ -51,10 +51,16 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     padded = [r.pad({dim: (0, n - r.sizes[dim]) for dim, n in longest.items()}) for r in parts]
     table = _texts(xarray.concat(padded, "cell", join="outer", combine_attrs="drop_conflicts"), str)
     table.attrs = {"format": FORMAT, "merged": json.dumps(len(results))} | _common(results)
-    latest: dict[tuple[str, str], int] = {}
-    for i in np.argsort(table["date"].values.astype(str), kind="stable"):
-        latest[str(table["key"].values[i]), str(table["run"].values[i])] = int(i)
-    return table.isel(cell=sorted(latest.values()))
+    latest: dict[tuple[str, str], dict[str, int]] = {}
+    key, run, rows, date = (table[name].values.astype(str).tolist() for name in ("key", "run", ROWS_HASH, "date"))
+    for i in np.argsort(date, kind="stable"):
+        found = latest.setdefault((key[i], run[i]), {})
+        if rows[i]:
+            found.pop("", None)
+        else:  # not measured, on whatever rows
+            found.clear()
+        found[rows[i]] = int(i)
+    return table.isel(cell=sorted(i for found in latest.values() for i in found.values()))
 
 
 def gather(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench import results
-from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
+from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, identify_rows, make_record
 from orfit_bench.bench.cluster import DaskExecutor
 from orfit_bench.bench.collection import gather
 from orfit_bench.bench.executors import Executor, InProcessExecutor, SubprocessExecutor
 from orfit_bench.bench.isolation import Limits
 from orfit_bench.bench.progress import print_progress
 from orfit_bench.bench.suite import Suite
-from orfit_bench.jobs.files import ensure_writable
+from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
+from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.locks import lock
-from orfit_bench.jobs.provenance import provenance
+from orfit_bench.jobs.provenance import plugin_sources, provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
 from orfit_bench.plugins.registry import registry
 
@@ -111,12 +113,14 @@ def run(
     _check_executor(isolate, jobs, timed, client)
     if isolate:
         registry().require_installed(_used(cell for cell, absent in planned if not absent), "pass isolate=False")
-    target = None if output is None else _check_output(Path(output))
+    target = None if output is None else _check_output(Path(output), suite.files())
     with lock(target) if target else nullcontext(), _executor(isolate, jobs, timed, client) as executor:
         origin = provenance(executor.threads) | ({} if timed else {"timed": "no"})
         origin |= {} if client is None else {"executor": "dask"}
-        journal = None if target is None else Journal(target, origin, suite.files)
+        journal = None if target is None else Journal(target, origin | {"sources": plugin_sources()}, suite.files)
         limits = Limits(timeout, memory_budget, memory_limit)
+        if journal:
+            journal.remove(_of_other_rows(suite, planned, journal.read()))
         finished = journal.read() if journal and not fresh else {}
         compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in finished])
         report = progress or (lambda done, total, record: None)
@@ -158,6 +162,21 @@ def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
         yield "kernels", (cell.backend, cell.method)
 
 
+def _of_other_rows(suite: Suite, planned: Iterable[tuple[Cell, str]], finished: Mapping[str, Record]) -> list[str]:
+    """The keys of finished cells whose streams are objects of this process that make other rows now."""
+    names, known = {stream.name for stream in suite.objects()}, dict[str, str]()
+    others = []
+    for cell, _ in planned:
+        if cell.stream not in names or cell.key not in finished:
+            continue
+        rows = make_key([cell.stream, cell.stream_settings, cell.seed, asdict(cell.protocol)])
+        if rows not in known:
+            known[rows] = identify_rows(cell)
+        if finished[cell.key].get("rows_hash") != known[rows]:
+            others.append(cell.key)
+    return others
+
+
 def _with_compilation(run_all: RunAll, compiled: Mapping[str, float]) -> RunAll:
     """A function that runs cells, and adds the seconds for which each was compiled ahead to its first use."""
 
@@ -183,8 +202,13 @@ def _run_all(
     return [make_record(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
 
 
-def _check_output(output: Path) -> Path:
-    """Raise OSError or ValueError if the output or its journal cannot be written, before the first cell is run."""
+def _check_output(output: Path, files: Iterable[Path]) -> Path:
+    """Raise OSError or ValueError if the output or its journal cannot be written, before the first cell is run.
+
+    files are those of the user, which are not overwritten.
+    """
+    for path in files:
+        ensure_distinct(path, output, "rows")
     if output.suffix.lower() in OTHER_FORMATS:
         raise ValueError(f"{output}: results are netCDF, want .nc; orfit-bench export writes other formats of them")
     ensure_writable(output)

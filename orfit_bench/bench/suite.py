@@ -27,6 +27,7 @@ from orfit_bench.learners.arguments import REAL_DTYPES
 from orfit_bench.learners.factory import RANDOM_STATE
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
+from orfit_bench.spec.file_stream import FILE
 
 DEFAULT_STREAMS = {
     "regression": ("rotated_digits", "drift"),
@@ -145,6 +146,10 @@ class Suite:
         _, streams = self._selected()
         return list(dict.fromkeys(path for stream in streams for path in stream.declared.files()))
 
+    def objects(self) -> list[Stream]:
+        """Return the streams that are no names but objects of this process, whose rows no file tells from others."""
+        return [s for s in self.streams if isinstance(s, Stream) and s.name != FILE.name]
+
     def _omitted(self, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
         """(method, backend) that are left out: no backends were named, and another backend can compute the method."""
         if self.backends:
@@ -155,6 +160,9 @@ class Suite:
 
     def _selected(self) -> tuple[list[Selection[Method]], list[Selection[Stream]]]:
         """The methods and streams, with defaults for those not named. Raises ValueError if they do not fit together."""
+        names = [s.name for s in {id(stream): stream for stream in self.objects()}.values()]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two streams are called {repeated[0]!r}: give each a name of its own, name=...")
         candidates = [resolve_method(m) for m in self.methods or list(registry().methods)]
         defaults = dict.fromkeys(name for m in candidates for name in DEFAULT_STREAMS[m.declared.kind])
         streams = [resolve_stream(s, self.settings) for s in self.streams or defaults]

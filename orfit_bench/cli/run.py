@@ -139,6 +139,8 @@ def run_command(
 
     plugins()
     suite = make_suite(chosen)
+    if chosen["file"]:
+        ensure_distinct(Path(chosen["file"]), output, "suite")
     columns = choose_columns(columns, bench.results.per_cell())
     if report:
         from orfit_bench.report.page import require

@@ -108,10 +108,10 @@ def ensure_replaceable(target: Path) -> None:
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in an existing folder")
 
 
-def ensure_distinct(source: Path, target: Path) -> None:
-    """Raise ValueError if both are the same file, so that writing `target` would destroy `source`."""
+def ensure_distinct(source: Path, target: Path, content: str = "results") -> None:
+    """Raise ValueError if both are the same file, so that writing `target` would destroy the `content` of `source`."""
     if os.path.realpath(source) == os.path.realpath(target):
-        raise ValueError(f"{target}: this is the file of the results, which would be lost: use another name")
+        raise ValueError(f"{target}: this is the file of the {content}, which would be lost: use another name")
 
 
 def make_folder(target: Path) -> None:

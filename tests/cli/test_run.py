@@ -225,3 +225,13 @@ class TestNarrowTerminal:
     def test_the_names_of_settings_are_complete(self, tmp_path):
         output = self.on_terminal(30, "list", "rls", folder=tmp_path, kind="xterm")
         assert " forgetting_factor " in output
+
+
+def test_the_suite_is_not_overwritten(tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text('methods = ["lms"]\nbackends = ["numpy"]\nstreams = ["drift"]\n')
+    before = path.read_text()
+    result = invoke("run", "--suite", path, "--output", path)
+    assert result.exit_code == 2
+    assert "this is the file of the suite, which would be lost" in result.stderr
+    assert path.read_text() == before

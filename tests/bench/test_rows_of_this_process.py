@@ -1,0 +1,92 @@
+"""Streams that are objects: cells of other rows are not taken over, merged away or overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orfit_bench.bench import Suite, run
+from orfit_bench.bench.collection import merge
+from orfit_bench.spec import Data, Stream
+
+METHODS = ("rls", "lms")
+
+
+def table(scale: float) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((60, 3))
+    return pd.DataFrame(rows, columns=list("abc")).assign(y=scale * (rows.sum(axis=1) + rng.standard_normal(60)))
+
+
+def of_table(scale: float, name: str = "table") -> Stream:
+    return Stream.from_table(table(scale), "y", test=0.3, name=name)
+
+
+def made(scale: float) -> Stream:
+    def make(seed: int = 0) -> Data:
+        rows = np.random.default_rng(seed).standard_normal((60, 3))
+        return Data(rows, scale * rows.sum(axis=1), test=(rows[:9], scale * rows[:9].sum(axis=1)))
+
+    return Stream("made_here", "rows that a function makes", make=make)
+
+
+def measured(results: Any) -> dict[str, str]:
+    """The rows of each cell by its method."""
+    return dict(zip(results["method"].values.tolist(), results["rows_hash"].values.tolist(), strict=True))
+
+
+def stop_after_one(done: int, total: int, record: Any) -> None:
+    if record is not None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("stream", [of_table, made])
+def test_a_resumed_run_measures_other_rows_again(stream: Any, tmp_path: Path) -> None:
+    output, here = tmp_path / "r.nc", {"isolate": False, "timed": False}
+    with pytest.raises(KeyboardInterrupt):
+        run(Suite(METHODS, ["numpy"], [stream(1.0)]), output, progress=stop_after_one, **here)
+    resumed: list[int] = []
+    found = run(
+        Suite(METHODS, ["numpy"], [stream(100.0)]), output,
+        progress=lambda done, total, record: resumed.append(done) if record is None else None, **here,
+    )  # fmt: skip
+    want = run(Suite(METHODS, ["numpy"], [stream(100.0)]), progress=None, **here)
+    assert resumed == [0]
+    assert measured(found) == measured(want)
+    with pytest.raises(KeyboardInterrupt):
+        run(Suite(METHODS, ["numpy"], [stream(1.0)]), output, progress=stop_after_one, **here)
+    run(
+        Suite(METHODS, ["numpy"], [stream(1.0)]), output,
+        progress=lambda done, total, record: resumed.append(done) if record is None else None, **here,
+    )  # fmt: skip
+    assert resumed == [0, 1], "cells of the same rows are kept"
+
+
+def test_two_streams_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two streams are called 'table': give each a name of its own, name="):
+        Suite(["rls"], ["numpy"], [of_table(1.0), of_table(2.0)]).cells()
+    assert len(Suite(["rls"], ["numpy"], [of_table(1.0), of_table(2.0, "other")]).cells()) == 2
+    one = of_table(1.0)
+    assert len(Suite(["rls"], ["numpy"], [one, one]).cells()) == 1
+
+
+def test_a_merge_keeps_cells_of_other_rows() -> None:
+    one, two = (
+        run(Suite(["rls"], ["numpy"], [of_table(scale)]), isolate=False, timed=False, progress=None)
+        for scale in (1.0, 100.0)
+    )
+    assert merge([one, two]).sizes["cell"] == 2
+    assert merge([one, one, two, two]).sizes["cell"] == 2
+
+
+def test_rows_in_a_file_are_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "rows.feather"
+    table(1.0).to_feather(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"rows\.feather: this is the file of the rows, which would be lost: use"):
+        run(Suite(["rls"], ["numpy"], [Stream.from_file(path, "y")]), path, isolate=False, progress=None)
+    assert path.read_bytes() == before
