@@ -57,3 +57,16 @@ def test_blocks_of_implicit_krasulina_keep_the_digits_of_an_uneven_basis(backend
 
     a, b = components("float32"), components("float64")
     assert np.linalg.norm(a - (a @ b.T) @ b) < 0.02
+
+
+@pytest.mark.parametrize("batch_size", [1, 10])
+def test_incremental_pca_keeps_small_directions_of_many_features_in_single_precision(
+    backend: str, batch_size: int
+) -> None:
+    rng = np.random.default_rng(0)
+    U = rng.standard_normal((3, 100_000))
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    X = ((1 + 0.1 * rng.standard_normal((30, 3))) * rng.choice([-1, 1], (30, 3)) * [100, 1, 0.5]) @ U
+    learner = ob.create("incremental_pca", backend=backend, n_components=3, dtype="float32", batch_size=batch_size)
+    found = learner.partial_fit(X.astype("float32")).array("singular_values")
+    np.testing.assert_allclose(found, np.linalg.svd(X, compute_uv=False)[:3], rtol=1e-3)

@@ -24,7 +24,7 @@ from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
 from orfit_bench_numba._products import multiply, subtract_rows
 from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_bind_sample, make_learn, orthonormalize
-from orfit_bench_numpy.incremental_pca import rule, step
+from orfit_bench_numpy.incremental_pca import rounding_of, rule, step
 
 __all__ = ["bind_sample", "learn", "step"]
 
@@ -40,7 +40,7 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
     (d, k), info = s.basis.shape, np.finfo(X.dtype)
     Q = BACKEND.asarray(np.concatenate([s.basis.T, np.zeros((DELAY, d), X.dtype)]))
     sigma, end = s.singular_values.copy(), i
-    limits = max(d, k + 1) * info.eps, info.tiny / info.eps**2, info.max
+    limits = rounding_of((d, k + 1), X.dtype), info.tiny / info.eps**2, info.max
     while end < len(X) and (n := learn_until_unsafe(Q, sigma, X[end : end + RENEWAL_PERIOD], *limits)):
         if rank := np.count_nonzero(sigma):
             orthonormalize(Q[:rank], 4 * k)
@@ -172,7 +172,7 @@ def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
 def bind(s: Any, p: Any) -> Callable[[Array], bool]:
     """A function that learns one row by a rotation of the basis, once it is full."""
     U, sigma, info = s.basis, s.singular_values, np.finfo(s.basis.dtype)
-    limits = max(len(U), len(sigma) + 1) * info.eps, info.tiny / info.eps**2, info.max
+    limits = rounding_of((len(U), len(sigma) + 1), U.dtype), info.tiny / info.eps**2, info.max
     return partial(rotate_by_row.entry_point(U.dtype), U, sigma, *map(float, limits))
 
 

@@ -5,11 +5,21 @@ R. Arora et al. 2012, as named in the Krasulina paper, Experiments.
 Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the declaration; U (d, k), Sigma (k,).
 """
 
+from typing import Any
+
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 from orfit_bench.spec.kernel import Params, State
+
+MOST_SUMMANDS = 1000
+"""Numbers whose sum BLAS rounds one after another, at most: longer sums are formed in parts."""
+
+
+def rounding_of(shape: tuple[int, ...], dtype: Any) -> float:
+    """The part of the largest singular value of a matrix up to which another one is only rounding."""
+    return min(max(shape), MOST_SUMMANDS) * float(np.finfo(dtype).eps)
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
@@ -24,7 +34,7 @@ def rule(s: State, A: Array, p: Params) -> bool:
     if not is_finite(U * sigma):
         return False
     k = len(s.singular_values)
-    rank = np.count_nonzero(sigma[:k] > max(M.shape) * np.finfo(M.dtype).eps * sigma[0])
+    rank = np.count_nonzero(sigma[:k] > rounding_of(M.shape, M.dtype) * sigma[0])
     s.basis[:, :rank], s.singular_values[:rank] = U[:, :rank], sigma[:rank]
     s.basis[:, rank:], s.singular_values[rank:] = 0, 0
     return True
