@@ -26,12 +26,12 @@ def of_table(scale: float, name: str = "table") -> Stream:
     return Stream.from_table(table(scale), "y", test=0.3, name=name)
 
 
-def made(scale: float) -> Stream:
+def of_function(scale: float) -> Stream:
     def make(seed: int = 0) -> Data:
         rows = np.random.default_rng(seed).standard_normal((60, 3))
         return Data(rows, scale * rows.sum(axis=1), test=(rows[:9], scale * rows[:9].sum(axis=1)))
 
-    return Stream("made_here", "rows that a function makes", make=make)
+    return Stream("function", "rows that a function makes", make=make)
 
 
 def measured(results: Any) -> dict[str, str]:
@@ -44,7 +44,7 @@ def stop_after_one(done: int, total: int, record: Any) -> None:
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("stream", [of_table, made])
+@pytest.mark.parametrize("stream", [of_table, of_function])
 def test_a_resumed_run_measures_other_rows_again(stream: Any, tmp_path: Path) -> None:
     output, here = tmp_path / "r.nc", {"isolate": False, "timed": False}
     with pytest.raises(KeyboardInterrupt):

@@ -35,7 +35,7 @@ def exact(A: Any, b: Any, eps: float) -> Any:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 @pytest.mark.parametrize("eps", [0.0, 1e-3, 1.0])
 @pytest.mark.parametrize(("k", "p"), [(2, 2), (3, 5), (4, 4), (5, 3)])
-def test_small_rows_count_beside_large_ones(k: int, p: int, eps: float, dtype: Any) -> None:
+def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: Any) -> None:
     if k > p and (not eps or dtype is np.float32):
         pytest.skip("the products of more rows than columns have no inverse, or none with digits in single precision")
     rng = np.random.default_rng(k)

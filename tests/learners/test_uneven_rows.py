@@ -14,7 +14,7 @@ SCALES = np.array([1e9, 1.0])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
-def test_apa_fits_small_rows_beside_a_large_one(backend: str, dtype: str) -> None:
+def test_apa_fits_small_rows_among_large_ones(backend: str, dtype: str) -> None:
     rng, size = np.random.default_rng(0), 1e4 if dtype == "float32" else 1e9
     X, w = rng.standard_normal((6, 8)).astype(dtype), rng.standard_normal(8)
     X[0] *= size
