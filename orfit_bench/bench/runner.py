@@ -25,6 +25,7 @@ from orfit_bench.jobs.locks import lock
 from orfit_bench.jobs.provenance import plugin_sources, provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
 from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Stream
 
 if TYPE_CHECKING:
     import xarray
@@ -119,8 +120,8 @@ def run(
         origin |= {} if client is None else {"executor": "dask"}
         journal = None if target is None else Journal(target, origin | {"sources": plugin_sources()}, suite.files)
         limits = Limits(timeout, memory_budget, memory_limit)
-        if journal:
-            journal.remove(_of_other_rows(suite, planned, journal.read()))
+        if journal and (objects := suite.objects()):
+            journal.remove(_of_other_rows(objects, planned, journal.read()))
         finished = journal.read() if journal and not fresh else {}
         compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in finished])
         report = progress or (lambda done, total, record: None)
@@ -162,9 +163,11 @@ def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
         yield "kernels", (cell.backend, cell.method)
 
 
-def _of_other_rows(suite: Suite, planned: Iterable[tuple[Cell, str]], finished: Mapping[str, Record]) -> list[str]:
-    """The keys of finished cells whose streams are objects of this process that make other rows now."""
-    names, known = {stream.name for stream in suite.objects()}, dict[str, str]()
+def _of_other_rows(
+    streams: Iterable[Stream], planned: Iterable[tuple[Cell, str]], finished: Mapping[str, Record]
+) -> list[str]:
+    """The keys of finished cells of these streams, objects of this process, that make other rows now."""
+    names, known = {stream.name for stream in streams}, dict[str, str]()
     others = []
     for cell, _ in planned:
         if cell.stream not in names or cell.key not in finished:
