@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -113,24 +113,51 @@ def check_experiment(experiment: Experiment) -> list[str]:
     return _found("experiment", experiment.name, _experiment_faults, experiment)
 
 
-def check_plugins(names: Sequence[str] = ()) -> tuple[int, list[str]]:
-    """The number of streams, metrics, models and experiments, and what is wrong with them.
+class Declared(NamedTuple):
+    """A stream, metric, model or experiment of a plugin."""
+
+    plugin: str
+    hook: str
+    """Of those of CHECKS."""
+    name: str
+
+
+CHECKS: dict[str, Callable[[Any], list[str]]] = {
+    "streams": check_stream,
+    "metrics": check_metric,
+    "models": check_model,
+    "experiments": check_experiment,
+}
+
+
+def list_declared(names: Sequence[str] = ()) -> list[Declared]:
+    """The streams, metrics, models and experiments to check.
 
     Only those of the named plugins and distributions, and those that are named themselves; all if nothing is named.
     """
-    checks: dict[str, Callable[[Any], list[str]]] = {
-        "streams": check_stream,
-        "metrics": check_metric,
-        "models": check_model,
-        "experiments": check_experiment,
-    }
     found = []
     for plugin in registry().plugins:
         is_named = not names or bool({plugin.name, plugin.distribution} & set(names))
-        offers = {**plugin.offers, "models": plugin.models}
-        for kind, check in checks.items():
-            found += [check(item) for item in offers.get(kind, ()) if is_named or item.name in names]
-    return len(found), [fault for faults in found for fault in faults]
+        for hook in CHECKS:
+            found += [Declared(plugin.name, hook, i.name) for i in _offers(plugin, hook) if is_named or i.name in names]
+    return found
+
+
+def check_declared(declared: Declared) -> list[str]:
+    """What is wrong with one of them."""
+    (plugin,) = (p for p in registry().plugins if p.name == declared.plugin)
+    items = [item for item in _offers(plugin, declared.hook) if item.name == declared.name]
+    return [fault for item in items for fault in CHECKS[declared.hook](item)]
+
+
+def check_plugins(names: Sequence[str] = ()) -> tuple[int, list[str]]:
+    """The number of streams, metrics, models and experiments, and what is wrong with them: see `list_declared`."""
+    found = list_declared(names)
+    return len(found), [fault for one in dict.fromkeys(found) for fault in check_declared(one)]
+
+
+def _offers(plugin: Any, hook: str) -> Sequence[Any]:
+    return tuple({**plugin.offers, "models": plugin.models}.get(hook, ()))
 
 
 def _found(kind: str, name: str, faults: Callable[[Any], Iterator[str]], declared: object) -> list[str]:

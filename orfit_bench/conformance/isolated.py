@@ -9,6 +9,7 @@ from typing import Any
 
 from orfit_bench.conformance.causes import describe
 from orfit_bench.conformance.check import CHECKS, SMOKE
+from orfit_bench.conformance.declarations import Declared, check_declared, list_declared
 from orfit_bench.conformance.plan import Pair, plan_pair, validate_selection
 from orfit_bench.conformance.result import FAILED, CheckResult, PlannedCheck, Report
 from orfit_bench.conformance.runner import KernelInfo, Progress, kernel_info, make_result, not_run, run_check
@@ -77,12 +78,24 @@ def conform_isolated(
         if rest := run.remaining():
             with open_processes(min(workers or cores(), rest) - 1) as more:
                 run.run([*processes, *more])
-        named = [*names, *backends]
-        arguments = (plan, run.in_order(), bool(only), None, named, exit_first, not (named or only))
+        named, everything = [*names, *backends], not (names or backends or only)
+        checked = _check_declared(processes, named, timeout) if named or everything else (0, [])
+        arguments = (plan, run.in_order(), bool(only), None, named, exit_first, everything, checked)
         report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
     if problems and not plan:  # which say why
         report = replace(report, problems=[line for line in report.problems if not line.startswith(NO_CHECKS)])
     return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
+
+
+def _check_declared(processes: Sequence[Process], named: Sequence[str], timeout: float) -> tuple[int, list[str]]:
+    """The number of streams, metrics, models and experiments, and what is wrong with them, each within its time."""
+    found: list[Declared] = processes[0].call(Call(list_declared, (named,), START_SECONDS))
+    distinct, faults = list(dict.fromkeys(found)), list[str]()
+    answers = dict(spread(processes, enumerate(Call(check_declared, (one,), timeout) for one in distinct)))
+    for number, one in enumerate(distinct):
+        answer = answers[number]
+        faults += [f"{one.hook[:-1]} {one.name!r}: {answer}"] if isinstance(answer, Exception) else answer
+    return len(found), faults
 
 
 def _parts(backend: str, method: str) -> list[tuple[str, Any]]:

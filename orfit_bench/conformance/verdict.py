@@ -45,6 +45,7 @@ def make_report(
     named: Sequence[str] = (),
     stopped: bool = False,
     everything: bool = False,
+    checked: tuple[int, list[str]] | None = None,
 ) -> Report:
     """The report of a run.
 
@@ -62,6 +63,8 @@ def make_report(
         Whether the run was to end at the first failure: then the checks after it are missing on purpose.
     everything : bool
         Whether nothing was selected, so that all streams, metrics, models and experiments are checked too.
+    checked : tuple, optional
+        The answer of `check_plugins`, if they were checked elsewhere.
     """
     if stopped and len(results) < len(plan):
         ran = {result.label for result in results}
@@ -69,7 +72,7 @@ def make_report(
         report.problems.append(f"stopped at the first failure: {len(results)} of {len(plan)} checks were run")
         return report
     capabilities, problems = declared or declarations(plan)
-    n_declared, faults = check_plugins(named) if named or everything else (0, [])
+    n_declared, faults = checked or (check_plugins(named) if named or everything else (0, []))
     problems = [*problems, *faults]
     missing = [] if partial else _missing_methods({backend for backend, _ in capabilities} & registry().backends.keys())
     not_run = [] if n_declared and not plan else _not_run(plan, results, named)
