@@ -91,16 +91,21 @@ def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, 
 
 
 def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping[str, Any], dtype: Any) -> None:
-    """ValueError for a number, or a schedule's first value, that a dtype makes zero, infinite or out of range."""
+    """ValueError for a number, or a schedule's first value, that a dtype makes infinite or out of range.
+
+    Numbers may not become zero either; values of schedules may, as those of late steps do.
+    """
     kind = np.finfo(dtype).dtype.type
     for setting in settings if kind is not np.float64 else ():
         value = values[setting.name]
-        number = float(value(np.ones(1, np.int64))[0]) if isinstance(value, Schedule) else value
+        varies = isinstance(value, Schedule)
+        number = float(value(np.ones(1, np.int64))[0]) if varies else value
         if not isinstance(number, float):
             continue
         with np.errstate(all="ignore"):
             kept = float(kind(number))
-        if np.isfinite(kept) and (kept != 0) == (number != 0) and _accepts(setting, kept):
+        is_lost = kept == 0 != number
+        if np.isfinite(kept) and (varies if is_lost else _accepts(setting, kept)):
             continue
         raise ValueError(
             f"{owner}: {setting.name}={number} is {kept} in {np.dtype(kind)}: want {setting.type} that it holds, or "
