@@ -145,8 +145,8 @@ def list_declared(names: Sequence[str] = ()) -> list[Declared]:
 
 def check_declared(declared: Declared) -> list[str]:
     """What is wrong with one of them."""
-    (plugin,) = (p for p in registry().plugins if p.name == declared.plugin)
-    items = [item for item in _offers(plugin, declared.hook) if item.name == declared.name]
+    plugins = [plugin for plugin in registry().plugins if plugin.name == declared.plugin]
+    items = [item for plugin in plugins for item in _offers(plugin, declared.hook) if item.name == declared.name]
     return [fault for item in items for fault in CHECKS[declared.hook](item)]
 
 

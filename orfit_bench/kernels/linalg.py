@@ -45,6 +45,15 @@ def inverse_gram(C: Array) -> Array | None:
     return inverse
 
 
+def coordinates_of_rows(C: Array, A: Array) -> Array | None:
+    """X = C^+ A^H = R^-1 Q^H A^H (k, N) of rows A (N, d), for C (d, k) = Q R; None where C has lost its rank."""
+    Q, R = np.linalg.qr(C)
+    if not np.diagonal(R).all():
+        return None
+    X: Array = solve_triangular(R, (A @ Q).conj().T, check_finite=False)
+    return X
+
+
 def inverse_or_zero(size: Array) -> Array:
     """1 / size, and 0 where size is 0."""
     inverse: Array = np.divide(1, size, out=np.zeros_like(size), where=size > 0)

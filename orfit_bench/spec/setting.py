@@ -104,8 +104,8 @@ def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping
             continue
         with np.errstate(all="ignore"):
             kept = float(kind(number))
-        is_lost = kept == 0 != number
-        if np.isfinite(kept) and (varies if is_lost else _accepts(setting, kept)):
+        becomes_zero = kept == 0 and number != 0
+        if np.isfinite(kept) and (varies if becomes_zero else _accepts(setting, kept)):
             continue
         raise ValueError(
             f"{owner}: {setting.name}={number} is {kept} in {np.dtype(kind)}: want {setting.type} that it holds, or "

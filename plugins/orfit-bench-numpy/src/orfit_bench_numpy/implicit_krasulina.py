@@ -11,10 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.linalg import inverse_gram
+from orfit_bench.kernels.linalg import coordinates_of_rows, inverse_gram
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 from orfit_bench.spec.kernel import Params, State
 
@@ -52,12 +51,10 @@ def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Arra
 
 def step_block(C: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
     """Eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X^H; None if C has lost its rank."""
-    Q, R = np.linalg.qr(C)
-    if not np.diagonal(R).all():
+    coordinates = coordinates_of_rows(C, A)  # X = C^+ Y
+    if coordinates is None or not is_finite(coordinates):
         return C, None
-    X = solve_triangular(R, (A @ Q).conj().T, check_finite=False).conj().T  # X^H of X = C^+ Y = R^-1 Q^H Y
-    if not is_finite(X):
-        return C, None
+    X = coordinates.conj().T
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
     gain = np.divide(1, sigma + len(A) / step / sigma, out=np.zeros_like(sigma), where=sigma > 0)
     C = C + (A - X @ C.conj().T).conj().T @ ((U * gain) @ Vt)
