@@ -6,16 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers.distributions import install, python
+from helpers.distributions import python, write
 
 pytestmark = pytest.mark.integration
-PROJECT = """
-[project]
-name = "fragile-streams"
-version = "0.1"
-[project.entry-points.orfit_bench]
-fragile_streams = "fragile_streams"
-"""
 PLUGIN = """
 import os, sys, time
 import numpy as np
@@ -35,10 +28,7 @@ def streams():
 
 
 def test_each_is_named_and_all_others_are_checked(tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "pyproject.toml").write_text(PROJECT)
-    (tmp_path / "src" / "fragile_streams.py").write_text(PLUGIN)
-    site, report = install(tmp_path), tmp_path / "report.json"
+    site, report = write(tmp_path, "fragile_streams", PLUGIN), tmp_path / "report.json"
     arguments = ("-m", "orfit_bench", "conform", "fragile_streams", "lms", "--backend", "numpy", "--check", "one_row")
     done = python(*arguments, "--timeout", "3", "--json", str(report), site=site)
     assert done.returncode == 1, done.stderr

@@ -9,6 +9,18 @@ import tomllib
 from pathlib import Path
 
 
+def write(folder: Path, module: str, source: str) -> Path:
+    """Write and install a distribution, version 0.1.0, of one plugin: a package of this source."""
+    package = folder / "src" / module
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(source)
+    (folder / "pyproject.toml").write_text(
+        f'[project]\nname = "{module.replace("_", "-")}"\nversion = "0.1.0"\n'
+        f'[project.entry-points.orfit_bench]\n{module} = "{module}"\n'
+    )
+    return install(folder)
+
+
 def install(folder: Path) -> Path:
     """Write the metadata beside the package, as `pip install --editable` would; returns the folder for the path."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]

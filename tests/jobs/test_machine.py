@@ -6,20 +6,14 @@ import shutil
 import subprocess
 
 import pytest
-from helpers.distributions import install, python
+from helpers.distributions import python, write
 
 from orfit_bench.jobs import provenance
 
 pytestmark = pytest.mark.integration
 
-PLUGIN = """
-[project]
-name = "my-plugin"
-version = "0.1.0"
-[project.entry-points.orfit_bench]
-mine = "my_plugin"
-"""
-ASK = "import json; from orfit_bench.jobs.provenance import plugin_commits; print(json.dumps(plugin_commits()))"
+PLUGIN = "from orfit_bench.spec import SPEC_VERSION as SPEC_VERSION\n"
+ASK = "import json; from orfit_bench.jobs.provenance import plugin_{0}; print(json.dumps(plugin_{0}()))"
 
 
 def test_equal_machines_have_different_anonymous_keys(monkeypatch):
@@ -46,13 +40,10 @@ def test_states_of_a_plugin_of_one_version(tmp_path):
         subprocess.run(["git", "-C", tmp_path, *arguments], check=True, capture_output=True, env=os.environ | who)
 
     def reported():
-        return json.loads(python("-c", ASK, site=site).stdout).get("my-plugin")
+        return json.loads(python("-c", ASK.format("commits"), site=site).stdout).get("my-plugin")
 
-    package = tmp_path / "src" / "my_plugin"
-    package.mkdir(parents=True)
-    (tmp_path / "pyproject.toml").write_text(PLUGIN)
-    (package / "__init__.py").write_text("from orfit_bench.spec import SPEC_VERSION as SPEC_VERSION\n")
-    site = install(tmp_path)
+    site = write(tmp_path, "my_plugin", PLUGIN)
+    package = site / "my_plugin"
     assert reported() is None  # nothing tracks it
     git("init", "-q")
     git("add", "-A")
@@ -65,3 +56,18 @@ def test_states_of_a_plugin_of_one_version(tmp_path):
     assert (changed["id"], changed["dirty"], len(changed["changes"])) == (first["id"], True, 16)
     git("commit", "-q", "-a", "-m", "second")
     assert reported()["id"] not in ("", first["id"])
+
+
+def test_modules_of_a_plugin_that_nothing_tracks(tmp_path):
+    def reported(site):
+        return json.loads(python("-c", ASK.format("sources"), site=site).stdout).get("my-plugin")
+
+    site = write(tmp_path / "mine", "my_plugin", PLUGIN)
+    first = reported(site)
+    assert len(first) == 64
+    assert reported(site) == first
+    (site / "my_plugin" / "kernel.py").write_text("step = 1\n")
+    added = reported(site)
+    (site / "my_plugin" / "kernel.py").write_text("step = 2\n")
+    assert len({first, added, reported(site)}) == 3
+    assert reported(write(tmp_path / "site-packages", "my_plugin", PLUGIN)) is None  # its version says what it is
