@@ -27,6 +27,8 @@ Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
 MEMORY_BUDGET = 1e9
 """Bytes that each metric may allocate."""
+REFUSED = " GB, more than "
+"""Part of the note about a metric that was not computed for its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +220,7 @@ def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | N
                 needed += 8.0 * record.data.X.size  # rows that are in a file are read
             if needed > memory_budget:
                 values[metric.name] = None
-                notes.append(
-                    f"metric {metric.name}: needs {needed / 1e9:.3g} GB, more than {memory_budget / 1e9:.3g} GB"
-                )
+                notes.append(f"metric {metric.name}: needs {needed / 1e9:.3g}{REFUSED}{memory_budget / 1e9:.3g} GB")
                 continue
             value = metric.measure(record)
             values[metric.name] = None if value is None or math.isnan(value) else float(value)

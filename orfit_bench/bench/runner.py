@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench import results
-from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, identify_rows, make_record
+from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
 from orfit_bench.bench.cluster import DaskExecutor
 from orfit_bench.bench.collection import gather
 from orfit_bench.bench.executors import Executor, InProcessExecutor, SubprocessExecutor
 from orfit_bench.bench.isolation import Limits
 from orfit_bench.bench.progress import print_progress
+from orfit_bench.bench.resuming import not_resumed
 from orfit_bench.bench.suite import Suite
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
-from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.locks import lock
 from orfit_bench.jobs.provenance import plugin_sources, provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Stream
 
 if TYPE_CHECKING:
     import xarray
@@ -118,14 +116,12 @@ def run(
     with lock(target) if target else nullcontext(), _executor(isolate, jobs, timed, client) as executor:
         origin = provenance(executor.threads) | ({} if timed else {"timed": "no"})
         origin |= {} if client is None else {"executor": "dask"}
-        journal = None if target is None else Journal(target, origin | {"sources": plugin_sources()}, suite.files)
         limits = Limits(timeout, memory_budget, memory_limit)
-        if journal and (objects := suite.objects()):
-            journal.remove(_of_other_rows(objects, planned, journal.read()))
-        finished = journal.read() if journal and not fresh else {}
-        compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in finished])
+        journal = None if target is None else Journal(target, origin | {"sources": plugin_sources()}, suite.files)
+        kept = _take_over(journal, planned, suite, limits) if journal and not fresh else set()
+        compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in kept])
         report = progress or (lambda done, total, record: None)
-        run_all = _with_compilation(partial(executor.run_all, limits=limits), compiled)
+        run_all = _with_run(partial(executor.run_all, limits=limits), limits, compiled)
         records = _run_all(planned, run_all, journal, fresh, report)
         table = gather(records, origin, suite.config())
         if target is not None and journal is not None:
@@ -163,33 +159,27 @@ def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
         yield "kernels", (cell.backend, cell.method)
 
 
-def _of_other_rows(
-    streams: Iterable[Stream], planned: Iterable[tuple[Cell, str]], finished: Mapping[str, Record]
-) -> list[str]:
-    """The keys of finished cells of these streams, objects of this process, that make other rows now."""
-    names, known = {stream.name for stream in streams}, dict[str, str]()
-    others = []
-    for cell, _ in planned:
-        if cell.stream not in names or cell.key not in finished:
-            continue
-        rows = make_key([cell.stream, cell.stream_settings, cell.seed, asdict(cell.protocol)])
-        if rows not in known:
-            known[rows] = identify_rows(cell)
-        if finished[cell.key].get("rows_hash") != known[rows]:
-            others.append(cell.key)
-    return others
+def _take_over(journal: Journal, planned: list[tuple[Cell, str]], suite: Suite, limits: Limits) -> set[str]:
+    """The keys of the cells of an interrupted run that are not measured again; others leave the journal."""
+    finished = journal.read()
+    again = not_resumed([cell for cell, _ in planned], suite.objects(), limits, finished)
+    journal.remove(again)
+    return set(finished).difference(again)
 
 
-def _with_compilation(run_all: RunAll, compiled: Mapping[str, float]) -> RunAll:
-    """A function that runs cells, and adds the seconds for which each was compiled ahead to its first use."""
+def _with_run(run_all: RunAll, limits: Limits, compiled: Mapping[str, float]) -> RunAll:
+    """A function that runs cells, and adds to each record what only the run knows.
 
-    def run_compiled(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
+    That is the limits, and the seconds for which its kernel was compiled ahead, part of those of its first use.
+    """
+
+    def run_complete(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
         for key, record in run_all(cells):
             if record.get("seconds_compile") is not None:
                 record["seconds_compile"] += compiled.get(key, 0.0)
-            yield key, record
+            yield key, record | {"limits": limits._asdict()}
 
-    return run_compiled
+    return run_complete
 
 
 def _run_all(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +23,8 @@ from orfit_bench.spec.model import LINEAR, Model, as_transition
 Array = Any
 OWN = ("fit_intercept", "center", "whiten", "model", "backend", "random_state")
 """Parameters of estimators that are no settings of their methods."""
+LATER = ("whiten",)
+"""Parameters that may change after the first rows: learning does not depend on them."""
 
 
 class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -34,20 +38,35 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
     def _settings(self) -> dict[str, Any]:
         return {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
 
-    def _model(self) -> Model:
-        """The model that is fitted; methods that learn layer by layer need one with layers."""
-        model: Model | None = getattr(self, "model", None)
+    def _model(self, parameters: Mapping[str, Any]) -> Model:
+        """The model to fit with these parameters; methods that learn layer by layer need one with layers."""
+        model: Model | None = parameters.get("model")
         return model or (MLP() if self.method.state.layered else LINEAR)
 
-    def _new_learner(self) -> Any:
+    def _begin_learner(self) -> None:
+        """Make a learner with the present parameters, which it keeps."""
+        self._parameters = self.get_params(deep=False)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
-        model = self._model()
-        return create(self.method.name, backend=self.backend, random_state=int(seed), model=model, **self._settings())
+        model = self._model(self._parameters)
+        self.learner_ = create(
+            self.method.name, backend=self.backend, random_state=int(seed), model=model, **self._settings()
+        )
+
+    def _check_parameters(self) -> None:
+        """ValueError where parameters were changed after the first rows, which learning would ignore."""
+        for name, value in self.get_params(deep=False).items():
+            if name not in LATER and not _is_equal(value, kept := self._parameters[name]):
+                raise ValueError(
+                    f"{name} was {reprlib.repr(kept)} when the first rows were learned, and is {reprlib.repr(value)} "
+                    f"now: partial_fit goes on with the parameters of the first rows; call fit to learn with others, "
+                    f"or set {name} back"
+                )
 
     def _learn(self, *rows: Array, sample_weight: Array = None) -> None:
         """Learn rows with their targets; a ValueError where they diverge, as scikit-learn's estimators raise."""
+        self._check_parameters()
         try:
             self.learner_.partial_fit(*rows, sample_weight=sample_weight)
         except DivergedError as error:
@@ -86,11 +105,22 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "learner_" in state:
-            given: dict[str, Any] = {} if self._model() is LINEAR else {"model": self._model()}
-            transition = as_transition(getattr(self, "transition", None))
-            if isinstance(transition, Transition):
-                given["transition"] = transition
-            self.learner_ = from_bytes(state["learner_"], **given)
+            model, transition = self._model(self._parameters), as_transition(self._parameters.get("transition"))
+            self.learner_ = from_bytes(
+                state["learner_"],
+                model=None if model is LINEAR else model,
+                transition=transition if isinstance(transition, Transition) else None,
+            )
+
+
+def _is_equal(value: Any, other: Any) -> bool:
+    """Whether two parameters are equal; arrays by their elements."""
+    if value is other:
+        return True
+    try:
+        return type(value) is type(other) and bool(np.all(value == other)) and np.shape(value) == np.shape(other)
+    except (TypeError, ValueError):  # they cannot be compared
+        return False
 
 
 def checked_weights(sample_weight: Array, rows: int, first: bool) -> Array:

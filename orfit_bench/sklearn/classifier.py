@@ -88,7 +88,8 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         return self._rows(X, start), y
 
     def _begin(self) -> None:
-        self.learner_, self._fixed = self._new_learner(), False
+        self._begin_learner()
+        self._fixed = False
         self._known: dict[Any, int] = {}
 
     def _learn_labels(self, X: Array, y: Array, sample_weight: Array) -> Self:
@@ -98,9 +99,11 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         new = [label for label in unique_labels(y).tolist() if label not in set(self.classes_.tolist())]
         if new and self._fixed:
             raise ValueError(f"y: the label {new[0]!r} is not among the classes of the first call")
+        known = dict(self._known)
         for label in y.tolist():
-            self._known.setdefault(label, len(self._known))
-        self._learn(X, [self._known[label] for label in y.tolist()], sample_weight=weights)
+            known.setdefault(label, len(known))
+        self._learn(X, [known[label] for label in y.tolist()], sample_weight=weights)
+        self._known = known
         if new:
             self.classes_ = unique_labels([*self.classes_.tolist(), *new])
         return self

@@ -20,7 +20,7 @@ class LinearRows(StreamingEstimator):
     def _rows(self, X: Array, start: bool = False) -> Array:
         """Rows as the learner gets them. A later `set_params` changes them from the next `fit` on, which is a start."""
         if start or not hasattr(self, "_has_intercept"):
-            self._has_intercept = self.fit_intercept and self._model() is LINEAR
+            self._has_intercept = self.fit_intercept and self._model(self.get_params(deep=False)) is LINEAR
         return np.hstack([X, np.ones((len(X), 1))]) if self._has_intercept else X
 
     def _answer(self, X: Array) -> Array:
@@ -30,7 +30,7 @@ class LinearRows(StreamingEstimator):
     def _weights(self) -> Array:
         """The answers to unit rows (d, ...), which are the weights of a linear model; the intercept's come last."""
         self._check_is_fitted()
-        if self._model() is not LINEAR or self.method.state.predict:
+        if self._model(self._parameters) is not LINEAR or self.method.state.predict:
             raise AttributeError(
                 f"{type(self).__name__} fits no linear model, which alone has coefficients; learner_.state() has the "
                 f"weights of its model"

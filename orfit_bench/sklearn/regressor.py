@@ -47,7 +47,7 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
         X, y = self._rows(X, start), np.asarray(y, float)
         weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
         if start:
-            self.learner_ = self._new_learner()
+            self._begin_learner()
         self._learn(X, y, sample_weight=weights)
         return self
 

@@ -66,10 +66,12 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         if self.n_components > X.shape[1]:
             raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
         if start:
-            self.learner_, self._n, self._sum, self._energy = self._new_learner(), 0, np.zeros(X.shape[1]), 0.0
+            self._begin_learner()
+            self._n, self._sum, self._energy = 0, np.zeros(X.shape[1]), 0.0
             self._axes, self._waiting = Axes(np.zeros((0, X.shape[1])), np.zeros(0)), np.zeros((0, X.shape[1]))
-        rows = self._centred(X) if self.center else X
+        rows, total = self._centred(X) if self.center else (X, self._sum)
         self._learn(rows)
+        self._sum = total
         self._n += len(X)
         self._energy += float(np.vdot(rows, rows))
         self.mean_ = self._sum / self._n if self.center else np.zeros(X.shape[1])
@@ -89,12 +91,11 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self.explained_variance_ratio_ = axes.squares / (self._energy or 1)
         self.singular_values_ = np.sqrt(axes.squares)
 
-    def _centred(self, X: Array) -> Array:
-        """Rows whose sum of squares is that about the mean; the result does not depend on how rows are cut."""
+    def _centred(self, X: Array) -> tuple[Array, Array]:
+        """Rows whose sum of squares is that about the mean, however rows are cut, and the sum of all rows (d,)."""
         sums = np.cumsum(np.vstack([self._sum, X]), axis=0)
         before = np.arange(self._n, self._n + len(X))[:, None]
-        self._sum = sums[-1]
-        return np.sqrt(before / (before + 1)) * (X - sums[:-1] / np.maximum(before, 1))
+        return np.sqrt(before / (before + 1)) * (X - sums[:-1] / np.maximum(before, 1)), sums[-1]
 
     def _scale(self) -> Array:
         """By what coordinates are divided: their standard deviation with `whiten`."""

@@ -52,6 +52,37 @@ class TestJournal:
         assert done["method"].values.tolist() == ["lms", "nlms", "rls"]
         assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
 
+    def resume_two(self, path, resumed, **options):
+        """Measure two of three cells, note how many were resumed, and return their records."""
+
+        def stop(done, total, record):
+            resumed.extend([done] if record is None else [])
+            if done == 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run(suite("rls", "orfit", "lms"), path, timed=False, progress=stop, **options)
+        files = (path.parent / f"{path.name}.journal").glob("*.json")
+        return [json.loads(file.read_text())["record"] for file in files]
+
+    def test_metrics_beyond_another_budget_are_measured_again(self, tmp_path):
+        def refused(records):
+            return ["metric deviation: needs" in " ".join(record["notes"]) for record in records]
+
+        resumed, path = [], tmp_path / "r.nc"
+        assert refused(self.resume_two(path, resumed, isolate=False, memory_budget=1e3)) == [True, True]
+        self.resume_two(path, resumed, isolate=False, memory_budget=1e3)
+        assert refused(self.resume_two(path, resumed, isolate=False)) == [False, False]
+        self.resume_two(path, resumed, isolate=False, timeout=7, memory_budget=1e8)
+        assert resumed == [0, 2, 0, 2], "complete cells are kept whatever the limits"
+
+    def test_cells_beyond_another_time_limit_are_measured_again(self, tmp_path):
+        resumed, path = [], tmp_path / "r.nc"
+        assert {record["status"] for record in self.resume_two(path, resumed, timeout=1e-3)} == {"timeout"}
+        self.resume_two(path, resumed, timeout=1e-3)
+        assert {record["status"] for record in self.resume_two(path, resumed)} == {"ok"}
+        assert resumed == [0, 2, 0]
+
     def test_fresh_forgets(self, tmp_path):
         self.interrupted(tmp_path / "r.nc", 2)
         seen = []

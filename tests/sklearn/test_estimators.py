@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import subprocess
@@ -21,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import orfit_bench as ob
+from orfit_bench.models import MLP
 from orfit_bench.sklearn import ESTIMATORS
 
 BACKENDS = [name for name in ("numpy", "numba") if name in ob.backends() and ob.backends()[name].available]
@@ -111,9 +113,50 @@ def test_parameters_that_are_set_later_change_no_fitted_intercept(fitted):
     assert model.intercept_ == intercept
     np.testing.assert_allclose(model.predict(X), found, rtol=0)
     np.testing.assert_allclose(pickle.loads(pickle.dumps(model)).predict(X), found, rtol=0)
-    model.partial_fit(X, y)
-    assert (model.intercept_ != 0) == fitted
     assert (model.fit(X, y).intercept_ != 0) != fitted
+
+
+@pytest.mark.parametrize(
+    ("method", "before", "after"),
+    [
+        ("rls", {"ridge": 1.0}, {"ridge": 2.0}),
+        ("rls", {"fit_intercept": True}, {"fit_intercept": False}),
+        ("sgd", {"model": MLP([3])}, {"model": None}),
+        ("kalman", {"transition": np.array([[0.5]])}, {"transition": np.array([[0.6]])}),
+        ("softmax", {"step_size": 0.1}, {"step_size": 0.2}),
+        ("oja", {"n_components": 2}, {"n_components": 3}),
+    ],
+)
+def test_partial_fit_refuses_parameters_that_were_changed(method, before, after):
+    X, y = data(40)
+    if method == "softmax":
+        y = np.where(y > 0, "a", "b")
+    model = ESTIMATORS[method](backend="numpy", **before).partial_fit(X[:, :1] if method == "kalman" else X, y)
+    X = X[:, : model.n_features_in_]
+    answer = model.transform if method == "oja" else model.predict
+    found = answer(X)
+    model.set_params(**after)
+    (name,) = after
+    for one in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        with pytest.raises(ValueError, match=f"{name} was .* when the first rows were learned, and is .*; call fit"):
+            one.partial_fit(X, y)
+        np.testing.assert_array_equal(getattr(one, answer.__name__)(X), found)
+    model.set_params(**before).partial_fit(X, y)
+
+
+def test_a_failed_call_leaves_no_labels_or_means():
+    X, y = data(40)
+    model = ESTIMATORS["softmax"](backend="numpy", step_size=0.1).partial_fit(X, np.where(y > 0, "a", "b"))
+    with pytest.raises(ValueError, match="step_size was"):
+        model.set_params(step_size=0.2).partial_fit(X, np.repeat("c", 40))
+    model.set_params(step_size=0.1).partial_fit(X, np.repeat("d", 40))
+    assert model.classes_.tolist() == ["a", "b", "d"]
+    assert set(model.predict(X)) <= {"a", "b", "d"}
+    twin = ESTIMATORS["oja"](backend="numpy", n_components=1).partial_fit(X)
+    pca = copy.deepcopy(twin).set_params(n_components=2)
+    with pytest.raises(ValueError, match="n_components was"):
+        pca.partial_fit(X + 100.0)
+    np.testing.assert_array_equal(pca.set_params(n_components=1).partial_fit(X).mean_, twin.partial_fit(X).mean_)
 
 
 def test_the_classifier_equals_the_ridge_classifier():

@@ -1,0 +1,40 @@
+"""Which finished cells of an interrupted run are measured again when it is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
+
+from orfit_bench.bench.cell import REFUSED, Cell, identify_rows
+from orfit_bench.bench.isolation import Limits
+from orfit_bench.jobs.keys import make_key
+from orfit_bench.jobs.runner import Record
+from orfit_bench.spec import Stream
+
+
+def not_resumed(
+    cells: Iterable[Cell], streams: Collection[Stream], limits: Limits, finished: Mapping[str, Record]
+) -> list[str]:
+    """The keys of finished cells that other limits may have changed, or that learned other rows.
+
+    Only streams that are objects of this process, `streams`, can make other rows while their declarations are equal.
+    """
+    names, known = {stream.name for stream in streams}, dict[str, str]()
+    again = []
+    for cell in cells:
+        if (record := finished.get(cell.key)) is None:
+            continue
+        if _is_limited(record) and record.get("limits") != limits._asdict():
+            again.append(cell.key)
+        elif cell.stream in names:
+            rows = make_key([cell.stream, cell.stream_settings, cell.seed, asdict(cell.protocol)])
+            if rows not in known:
+                known[rows] = identify_rows(cell)
+            if record.get("rows_hash") != known[rows]:
+                again.append(cell.key)
+    return again
+
+
+def _is_limited(record: Record) -> bool:
+    """Whether a cell might have ended otherwise within other limits of time and memory."""
+    return record["status"] != "ok" or any(REFUSED in note for note in record["notes"])
