@@ -91,7 +91,7 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
 
     plugins()
     old, new = load(before), load(after)
-    found = comparison.changes(old, new, dict(map(_tolerance, shares)))
+    found = comparison.changes(old, new, _tolerances(shares))
     lost, added = comparison.unmatched(old, new)
     shown = [c for c in found if c.worse or everything]
     if shown:
@@ -105,6 +105,16 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
     say(f"{worse} values got worse, {len(found) - worse} got better")
     if worse or lost:
         raise click.exceptions.Exit(1)
+
+
+def _tolerances(texts: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        name, share = _tolerance(text)
+        if name in found:
+            raise ValueError(f"--tolerate {text}: a share of {name} is given before: give it once")
+        found[name] = share
+    return found
 
 
 def _tolerance(text: str) -> tuple[str, float]:

@@ -157,8 +157,12 @@ def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
         return suite
     names = dict(zip(("method", "stream"), suite.names(), strict=True))
     settings = {name: dict(given) for name, given in suite.settings.items()}
+    texts: dict[tuple[str, str], str] = {}
     for text in sets:
         name, setting, value = parse_setting(text)
+        if before := texts.get((name, setting)):
+            raise ValueError(f"--set {text}: {name}.{setting} is set by --set {before} too: set it once")
+        texts[name, setting] = text
         if name not in names[kind := _kind(text, name)]:
             raise ValueError(f"--set {text}: {name} is not among the {kind}s of this run; add --{kind} {name}")
         settings.setdefault(name, {})[setting] = value

@@ -19,8 +19,9 @@ NO_NUMBER = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to double: invalid value ('.*')", re.S
 )
 """The message of pyarrow where a text is among numbers: the column, the line if it is known, and the text."""
-HEADER = 1 << 20
-"""Bytes in which the header of a CSV file is sought."""
+MEBIBYTE = 1 << 20
+HEADER = 64 * MEBIBYTE
+"""Bytes in which the end of the header of a CSV file is sought."""
 
 
 class CsvSource(ArrowSource):
@@ -136,12 +137,14 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
     import pyarrow.csv
     import pyarrow.dataset as ds
 
-    separator = _separator(place, filesystem)
+    header = _header(place, filesystem)
+    separator = _separator(header)
     parse = pyarrow.csv.ParseOptions(delimiter=separator)
+    read = pyarrow.csv.ReadOptions(block_size=_block_size(len(header)))
 
     def opened(types: dict[str, Any], point: str = ".") -> Any:
         convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True, decimal_point=point)
-        csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert)
+        csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert, read_options=read)
         return ds.dataset(place, format=csv, filesystem=filesystem, partitioning=partitioning)
 
     point, guessed = ".", opened({}).schema
@@ -180,14 +183,29 @@ def _has_leading_zeros(dataset: Any, name: str) -> bool:
     return any(pc.any(pc.match_substring_regex(batch[name], r"^[+-]?0[0-9]")).as_py() for batch in batches)
 
 
-def _separator(place: str, filesystem: Any) -> str:
-    """What separates the columns of a CSV file, by its first line."""
+def _header(place: str, filesystem: Any) -> str:
+    """The first line of a CSV file; empty for a folder."""
     import pyarrow.fs
 
     local = pyarrow.fs.LocalFileSystem() if filesystem is None else filesystem
     if filesystem is None and Path(place).is_dir():
-        return ","
+        return ""
+    header = b""
     with local.open_input_stream(place) as file:  # decompresses what its ending calls compressed
-        header = file.read(HEADER).partition(b"\n")[0].decode(errors="replace")
+        while b"\n" not in header and len(header) < HEADER and (more := file.read(MEBIBYTE)):
+            header += more
+    return header.partition(b"\n")[0].decode(errors="replace")
+
+
+def _separator(header: str) -> str:
+    """What separates the columns of a CSV file, by its first line."""
     found = [one for one in OTHER_SEPARATORS if one in header]
     return found[0] if found and "," not in header else ","
+
+
+def _block_size(header: int) -> int:
+    """Bytes that are read at once where the header has so many: a hundred rows, up to 32 MiB, and never less than one.
+
+    Blocks of a few rows take most of the time to set up their columns, and pyarrow reads no row longer than a block.
+    """
+    return max(MEBIBYTE, min(256 * header, 32 * MEBIBYTE), 16 * header)

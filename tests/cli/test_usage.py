@@ -66,6 +66,10 @@ class TestUsage:
             (("--stream", "drifts"), "no stream 'drifts'. Did you mean 'drift'?"),
             (("--set", "rls.rigde=1"), "rls has no setting 'rigde'. Did you mean 'ridge'?"),
             (("--set", "rls.ridge=-1"), "rls: ridge=-1: want a number in [0, inf)"),
+            (
+                ("--set", "rls.ridge=1", "--set", "rls.ridge=2"),
+                "--set rls.ridge=2: rls.ridge is set by --set rls.ridge=1 too: set it once",
+            ),
             (("--set", "rls"), "--set rls: want NAME.SETTING=VALUE for a method or stream"),
             (("--set", "rsl.ridge=1"), "--set rsl.ridge=1: no method or stream 'rsl'. Did you mean 'rls'?"),
             (("--set", "drifts.drift=1"), "no method or stream 'drifts'. Did you mean 'drift'?"),

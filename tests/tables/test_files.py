@@ -244,6 +244,16 @@ def test_a_csv_file_whose_integers_become_fractions_is_read(tmp_path: Path, monk
     assert (data.X[-1], data.y[-1]) == (1.5, 2.5)  # type: ignore[index]
 
 
+def test_rows_longer_than_a_mebibyte_are_read(tmp_path: Path) -> None:
+    columns = 1500
+    numbers = np.arange(3.0 * columns).reshape(3, columns)
+    lines = [",".join(f"column_{j:05}" for j in range(columns))]
+    lines += [",".join(f"{'0' * 1000}{number!r}" for number in row) for row in numbers.tolist()]
+    (tmp_path / "wide.csv").write_text("\n".join(lines))
+    assert len(lines[1]) > 2**20
+    np.testing.assert_array_equal(Stream.from_file(tmp_path / "wide.csv", "column_00000").load().X, numbers[:, 1:])
+
+
 def test_a_column_that_changes_its_kind_is_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "late.csv"
     path.write_text("a,y\n" + "1,2\n" * 400_000 + "x,2\n")

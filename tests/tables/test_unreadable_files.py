@@ -108,3 +108,8 @@ def test_a_target_that_does_not_exist_has_a_near_name(tmp_path: Path) -> None:
     for shard in (path, TABLE):
         with pytest.raises(ValueError, match=r"no column 'fair'. Did you mean 'fare'"):
             ob.learn("rls", [shard], target="fair")
+
+
+def test_a_text_that_is_longer_than_a_block_is_named(tmp_path: Path) -> None:
+    (path := tmp_path / "long.csv").write_text(f"a,fare\n1,2\n1,{'0' * 5 * 2**20}\n2,3\n")
+    refused(path, "a row is longer than 1 MiB, or a quotation mark is never closed")
