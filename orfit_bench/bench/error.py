@@ -69,11 +69,12 @@ class ErrorMeasure:
     """Whether a prequential prediction can be compared with y."""
 
     def mean(self, learner: Any, rows: Rows, name: str = "y") -> float:
-        """Return the mean over the rows with observed y, which errors call `name`."""
+        """Return the mean over the rows with observed y, which errors call `name`; NaN if there are none."""
         if not isinstance(rows[0], np.ndarray):
             return self._mean_in_chunks(learner, rows, name)
         check_targets(*rows, name)
-        return float(self.rows(learner, *rows)[observed(rows[1])].mean())
+        errors = self.rows(learner, *rows)[observed(rows[1])]
+        return float(errors.mean()) if len(errors) else float("nan")
 
     def _mean_in_chunks(self, learner: Any, rows: Rows, name: str) -> float:
         """Return the mean over rows that are read from a file."""

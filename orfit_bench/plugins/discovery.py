@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pluggy
 
 from orfit_bench import spec
+from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
 from orfit_bench.spec import SPEC_VERSION, Absent, Model, Override
 
@@ -150,16 +151,23 @@ def _offers(plugin: Any, name: str) -> dict[str, Any]:
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
     manager.register(plugin, name=name)
-    manager.check_pending()  # raises an error for a misspelt hook
-    _refuse_unmarked(plugin, {caller.name for caller in manager.get_hookcallers(plugin) or ()})
+    callers = [caller for caller in manager.get_hookcallers(plugin) or () if _is_known(caller)]
+    _refuse_unmarked(plugin, {caller.name for caller in callers})
     offers = {}
-    callers = manager.get_hookcallers(plugin) or ()
     for caller in sorted(
         callers, key=lambda c: c.name == "kernels"
     ):  # last, so that a clash is reported for the method
         (offer,) = getattr(manager.hook, caller.name)() or (None,)
         offers[caller.name] = _checked(caller.name, offer)
     return offers
+
+
+def _is_known(caller: pluggy.HookCaller) -> bool:
+    """Whether a function has the name of a hook; ValueError where it has none, unless it is marked as optional."""
+    known = (*hooks.KINDS, "kernels")
+    if caller.name not in known and not all(function.optionalhook for function in caller.get_hookimpls()):
+        raise ValueError(f"unknown hook {caller.name!r}{suggest(caller.name, known)}")
+    return caller.name in known
 
 
 def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
@@ -174,7 +182,10 @@ def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
 def _check_version(plugin: Any) -> None:
     built_for = getattr(plugin, "SPEC_VERSION", None)
     if not (isinstance(built_for, tuple) and len(built_for) == 2 and all(isinstance(n, int) for n in built_for)):
-        raise ValueError("it declares no SPEC_VERSION = (major, minor), the version of the contract that it requires")
+        got = "" if built_for is None else f": got {built_for!r}, want {SPEC_VERSION}"
+        raise ValueError(
+            f"it declares no SPEC_VERSION = (major, minor), the version of the contract that it requires{got}"
+        )
     if built_for[0] != SPEC_VERSION[0] or built_for[1] > SPEC_VERSION[1]:
         want, have = (".".join(map(str, v)) for v in (built_for, SPEC_VERSION))
         raise ValueError(

@@ -96,6 +96,15 @@ def _check_part(name: str, part: Rows, data: Data) -> None:
             raise ValueError(f"{name} has {what} of shape {got}, want {(got[0], *want[1:])} as the stream has it")
 
 
+def _refuse_empty(data: Data) -> None:
+    """ValueError where there are no rows to learn, or to test on."""
+    if not len(data.X):
+        raise ValueError("X has no rows, want at least one")
+    for name, part in (("test", data.test), ("validation", data.validation)):
+        if part is not None and not len(part[0]):
+            raise ValueError(f"{name} has no rows: give it at least one, or leave it out")
+
+
 def _shape(a: Any) -> tuple[int, ...]:
     """The shape of rows; empty for what has none, which needs slices only, and for no targets."""
     return np.shape(a) if isinstance(a, (list, tuple)) else tuple(getattr(a, "shape", ()))
@@ -132,13 +141,18 @@ class Stream:
         """Make the data. TypeError for an unknown setting, ValueError outside a range."""
         data = self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
         if not isinstance(data, Data):
-            returned = f"{with_place(self.make)} returned {type(data).__name__}"
-            raise TypeError(f"stream {self.name!r}: {returned}, want Data(X, y, ...)")
+            raise self.wrong_type(data)
         try:
             data.check()
+            _refuse_empty(data)
         except ValueError as error:
             raise ValueError(f"stream {self.name!r}: {error}") from None
         return data
+
+    def wrong_type(self, made: object) -> TypeError:
+        """The error for what `make` returned, where that is no Data."""
+        returned = f"{with_place(self.make)} returned {type(made).__name__}"
+        return TypeError(f"stream {self.name!r}: {returned}, want Data(X, y, ...)")
 
     @staticmethod
     def from_file(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from orfit_bench.bench import Suite
+from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Stream
 
 X, y = np.ones((6, 2)), np.arange(6.0)
@@ -51,6 +52,7 @@ def test_a_target_for_each_row_is_wanted() -> None:
         ((X[:3, :1], y[:3]), r"has X of shape \(3, 1\), want \(3, 2\)"),
         ((X[:3], None), r"has 3 rows of X and no targets"),
         ((X[:3, :1].tolist(), y[:3]), r"has X of shape \(3, 1\), want \(3, 2\)"),
+        ((X[:0], y[:0]), r"has no rows: give it at least one, or leave it out"),
         (X[:3], r"got ndarray, want a pair \(X, y\)"),
     ],
 )
@@ -65,9 +67,17 @@ def test_rows_are_an_array() -> None:
         Stream("mine", "", lambda: Data(X.tolist(), y)).load()  # type: ignore[arg-type]
 
 
-def test_what_is_no_data_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"'mine': <lambda> \(test_streams.py:\d+\) returned tuple, want Data\(X, y"):
-        Stream("mine", "", lambda: (X, y)).load()  # type: ignore[arg-type, return-value]
+def test_a_row_is_wanted() -> None:
+    with pytest.raises(ValueError, match="stream 'mine': X has no rows, want at least one"):
+        Stream("mine", "", lambda: Data(X[:0], y[:0])).load()
+
+
+@pytest.mark.parametrize("made", [(X, y), None])
+def test_what_is_no_data_is_refused(made: Any) -> None:
+    stream = Stream("mine", "", lambda: made)
+    for loaded in (stream, with_sampling(stream)):
+        with pytest.raises(TypeError, match=r"'mine': <lambda> \(test_streams.py:\d+\) returned .*, want Data\(X, y"):
+            loaded.load()
 
 
 def test_a_run_of_complex_numbers_is_refused() -> None:
