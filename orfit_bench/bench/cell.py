@@ -224,6 +224,8 @@ def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | N
                 continue
             value = metric.measure(record)
             values[metric.name] = None if value is None or math.isnan(value) else float(value)
+            if value is not None and values[metric.name] is None:
+                notes.append(f"metric {metric.name}: is NaN")
         except (Exception, SystemExit) as error:
             values[metric.name] = None
             notes.append(f"metric {metric.name}: {describe_error(error)}")

@@ -149,10 +149,10 @@ class Stream:
             raise ValueError(f"stream {self.name!r}: {error}") from None
         return data
 
-    def wrong_type(self, made: object) -> TypeError:
+    def wrong_type(self, returned: object) -> TypeError:
         """The error for what `make` returned, where that is no Data."""
-        returned = f"{with_place(self.make)} returned {type(made).__name__}"
-        return TypeError(f"stream {self.name!r}: {returned}, want Data(X, y, ...)")
+        text = f"{with_place(self.make)} returned {type(returned).__name__}"
+        return TypeError(f"stream {self.name!r}: {text}, want Data(X, y, ...)")
 
     @staticmethod
     def from_file(

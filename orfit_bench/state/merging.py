@@ -70,10 +70,11 @@ def merge(
     other_first = copy_fields(first) if other_rule is rule else start_of(other_rule, b.sizes)
     if how.kind == "exact":
         _check_same_start(first, other_first, (rule.random_state, other_rule.random_state))
+    n_samples = a.n_samples + b.n_samples  # with rows of weight 0, which change nothing else
     if not b.n_steps:
-        return a
+        return replace(a, n_samples=n_samples)
     if not a.n_steps:
-        return placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
+        return replace(placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays)), n_samples=n_samples)
     try:
         if start:
             first, other_first = start(wide(first)), start(wide(other_first))
@@ -86,7 +87,7 @@ def merge(
         raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error
     steps = a.n_steps + b.n_steps if how.kind == "exact" else max(a.n_steps, b.n_steps)
     warned = a.has_warned or b.has_warned  # else the merged learner warns, if its mark is new
-    merged = replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples, has_warned=warned)
+    merged = replace(merged, n_steps=steps, n_samples=n_samples, has_warned=warned)
     merged.minuend = _larger(a.minuend, b.minuend, steps)
     return merged
 
@@ -195,8 +196,13 @@ def mean(rules: Sequence[StateRule], states: Sequence[LearnerState], counts: Seq
 
 def _mean(arrays: Sequence[Any], weights: Sequence[float]) -> Any:
     """The weighted mean; the first array if all weights are zero."""
-    total = sum(weights)
-    return sum(w * a for w, a in zip(weights, arrays, strict=True)) / total if total else arrays[0]
+    if not (total := sum(weights)):
+        return arrays[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = sum(w * a for w, a in zip(weights, arrays, strict=True)) / total
+    if np.isfinite(found).all():
+        return found
+    return sum(w / total * a for w, a in zip(weights, arrays, strict=True))
 
 
 def with_derived(rule: StateRule, fields: Fields) -> Fields:

@@ -115,7 +115,11 @@ class TestCell:
             warnings.warn("half of it", UserWarning, stacklevel=1)
             return 2
 
-        created = [Metric(f.__name__, "1", "", "", "", "lower", f) for f in (raises, leaves, warns)]
+        def knows_nothing(record):
+            return float("nan")
+
+        functions = (raises, leaves, warns, knows_nothing)
+        created = [Metric(f.__name__, "1", "", "", "", "lower", f) for f in functions]
         plugin(metrics=hook("metrics", created))
         record = run_cell(cell())
         assert record["status"] == "ok"
@@ -124,6 +128,7 @@ class TestCell:
         assert record["notes"] == [
             "metric raises: KeyError: 'oh'",
             "metric leaves: SystemExit: 4",
+            "metric knows_nothing: is NaN",
             "UserWarning: half of it",
         ]
 

@@ -72,9 +72,9 @@ def test_a_row_is_wanted() -> None:
         Stream("mine", "", lambda: Data(X[:0], y[:0])).load()
 
 
-@pytest.mark.parametrize("made", [(X, y), None])
-def test_what_is_no_data_is_refused(made: Any) -> None:
-    stream = Stream("mine", "", lambda: made)
+@pytest.mark.parametrize("returned", [(X, y), None])
+def test_what_is_no_data_is_refused(returned: Any) -> None:
+    stream = Stream("mine", "", lambda: returned)
     for loaded in (stream, with_sampling(stream)):
         with pytest.raises(TypeError, match=r"'mine': <lambda> \(test_streams.py:\d+\) returned .*, want Data\(X, y"):
             loaded.load()

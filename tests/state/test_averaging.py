@@ -126,3 +126,12 @@ def test_counts_whose_sum_overflows_give_their_mean() -> None:
     learners = [ob.create("lms", step_size=0.5).partial_fit([[1.0]], [y]) for y in (2.0, 4.0)]
     ob.average(learners, rows=[1e308, 1.5e308])  # type: ignore[list-item]
     assert learners[0].predict([[1.0]]) == pytest.approx([1.6])
+
+
+def test_an_average_of_large_weights_does_not_overflow() -> None:
+    learners = [ob.create("lms", backend="numpy", initial_weights=[1e308, -1e308]) for _ in range(3)]
+    for learner in learners:
+        learner.partial_fit(np.zeros((1, 2)), [0.0])
+    ob.average(learners)
+    for learner in learners:
+        np.testing.assert_allclose(learner.array("w").ravel(), [1e308, -1e308], rtol=1e-15)

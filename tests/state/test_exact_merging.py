@@ -154,3 +154,17 @@ def test_merge_keeps_the_flag_of_lost_precision():
     a = ob.create("rls").partial_fit(X, y).merge(b)  # whoever made b was told
     assert a.state()["precision_lost"] == 1
     assert a.merge(ob.create("rls").partial_fit(X, y)).state()["precision_lost"] == 1
+
+
+@pytest.mark.parametrize("method", ["rls", "ridge", "class_rls", "kalman", "sgd", "softmax"])
+def test_rows_of_weight_zero_are_counted(method):
+    X, y = np.eye(3), [1.0, -1.0, 1.0]
+    labels = ["a", "b", "a"] if ob.methods()[method].traits.labels else y
+    some = ob.create(method, backend="numpy").partial_fit(X, labels)
+    none = ob.create(method, backend="numpy").partial_fit(X[:2], labels[:2], sample_weight=[0, 0])
+    for one, other in ((some, none), (none, some), (none, none)):
+        merged = one.copy().merge(other)
+        assert merged.n_samples_seen_ == one.n_samples_seen_ + other.n_samples_seen_
+        known = some if some in (one, other) else none
+        answers = [getattr(it, "decision_function", it.predict)(X) for it in (merged, known)]
+        np.testing.assert_array_equal(*answers)

@@ -38,6 +38,9 @@ def draw(rng: np.random.Generator, method: str, dtype: str) -> Parts:
     X, new = (rng.standard_normal((rows, d)) * scale for rows in (n, 5))
     if rng.random() < 0.3:
         X[:, 0] = new[:, 0] = 0
+    if rng.random() < 0.3:  # rows that nearly depend on each other
+        spread, scale = 10.0 ** -rng.integers(0, 8), np.ones(d)
+        X, new = (1 + spread * rng.standard_normal((rows, d)) for rows in (n, 5))
     y = X @ (rng.standard_normal(d) / scale) + 0.1 * rng.standard_normal(n)
     y = np.where(y > 0, "a", "b") if method == "class_rls" else y.astype(dtype)
     factor = float(rng.choice([0.3, 0.9, 0.99, 1.0, 1.05]))
@@ -86,3 +89,18 @@ def test_merged_learners_predict_what_one_learner_does(method: str, dtype: str) 
         refused += found == 0
         assert found < ENOUGH[dtype], f"trial {number}: {parts.settings}, {parts.first} of {len(parts.X)} rows first"
     assert refused < 450
+
+
+@pytest.mark.parametrize(("dtype", "spread"), [("float32", 1e-4), ("float64", 1e-8)])
+def test_what_the_prior_of_the_second_part_hides_is_warned_of(dtype: str, spread: float) -> None:
+    """The first part has forgotten its prior, so that little is known in a direction that the second barely visits."""
+    rng = np.random.default_rng(1)
+    X, y = (1 + spread * rng.standard_normal((30, 2))).astype(dtype), rng.standard_normal(30).astype(dtype)
+    one, other = (
+        ob.create("rls", form="square_root", forgetting_factor=0.5, ridge=1.0, dtype=dtype).partial_fit(
+            X[rows], y[rows]
+        )
+        for rows in (slice(25), slice(25, None))
+    )
+    with pytest.warns(ob.AccuracyWarning, match="half of the digits"):
+        one.merge(other)

@@ -1,23 +1,24 @@
 """Throughput, its inverse, and its share of the roofline limit."""
 
-from math import inf
+from math import inf, isnan
 
 from orfit_bench.spec.metric import Metric, Record
 
 
-def throughput(record: Record) -> float:
-    """Rows learned over the seconds of learning."""
-    return record.rows_learned / record.seconds
+def throughput(record: Record) -> float | None:
+    """Rows learned over the seconds of learning; None if these were not measured."""
+    return None if isnan(record.seconds) else record.rows_learned / record.seconds
 
 
-def seconds_per_sample(record: Record) -> float:
-    """Seconds of learning over the rows learned."""
-    return record.seconds / record.rows_learned
+def seconds_per_sample(record: Record) -> float | None:
+    """Seconds of learning over the rows learned; None if these were not measured."""
+    return None if isnan(record.seconds) else record.seconds / record.rows_learned
 
 
 def share_of_limit(record: Record) -> float | None:
-    """Throughput relative to the roofline limit; None if that is unknown."""
-    return throughput(record) / record.limit if record.limit else None
+    """Throughput relative to the roofline limit; None if one of them is unknown."""
+    measured = throughput(record)
+    return measured / record.limit if record.limit and measured is not None else None
 
 
 METRICS = (

@@ -24,6 +24,18 @@ class Root(NamedTuple):
     z: Array
 
 
+class Learned(NamedTuple):
+    """The rows A with targets B that a root has learned beside its prior.
+
+    Rounding may hide rows E, in the sense that A'A is known up to E'E. `lost` says whether half of the digits of A are
+    lost in some direction.
+    """
+
+    rows: Root
+    E: Array
+    lost: bool
+
+
 def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
     """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of what both minimize."""
     w_0, share = a.start["w"], np.sqrt(kept)
@@ -36,20 +48,24 @@ def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
 def add_roots(a: Root, b: Root, C: Array, eps: float) -> tuple[Root, bool]:
     """The sum of the information of both without C'C, the prior of b, and the minimum of the sum.
 
-    Also whether half of the digits of what b has learned in some direction are lost.
+    Also whether half of the digits are lost, of what b has learned in some direction or of the sum: where a has
+    forgotten, the sum may be smaller than what the prior of b hides.
     """
-    rows, lost = rows_without_prior(b, C, eps)
+    from scipy.linalg import solve_triangular  # slow to import
+
+    rows, E, lost = learned_by(b, C, eps)
     both = np.vstack([a.R, rows.R]), np.vstack([a.R @ a.z, rows.z])
     T: Any = np.linalg.qr(np.hstack(both), mode="r")[: len(a.R)]
     if not (np.isfinite(T).all() and np.diagonal(T).all()):
         raise ValueError("the sum of the information is singular or overflows")
     T = with_positive_diagonal(T)
     R = np.triu(T[:, : len(T)])
-    return Root(R, np.linalg.solve(R, T[:, len(T) :])), lost
+    hidden = np.linalg.norm(solve_triangular(R, E.conj().T, trans="C"), axis=0) ** 2
+    return Root(R, np.linalg.solve(R, T[:, len(T) :])), lost or bool((hidden > eps**0.5).any())
 
 
-def rows_without_prior(root: Root, C: Array, eps: float) -> tuple[Root, bool]:
-    """Rows A and targets B with A'A = R'R - C'C and A'B = R'R z; whether half of the digits of some are lost.
+def learned_by(root: Root, C: Array, eps: float) -> Learned:
+    """Rows A and targets B with A'A = R'R - C'C and A'B = R'R z, where C'C is the prior of the root.
 
     With V = R^-T C' the share of the rows is I - V V' = U S^2 U', whatever the scale of each column, and A = S U'R.
     Where it is rounding, no row had that direction. The rounding of V grows with |R e_j| / R_jj.
@@ -59,15 +75,17 @@ def rows_without_prior(root: Root, C: Array, eps: float) -> tuple[Root, bool]:
     R, z = root
     diagonal = np.diagonal(R).real
     if not diagonal.all():  # no prior, and no rows
-        return Root(R[:0], z[:0]), False
+        return Learned(Root(R[:0], z[:0]), R[:0], False)
     V = solve_triangular(R, C.conj().T, trans="C")
     share, U = np.linalg.eigh(np.eye(len(R)) - V @ V.conj().T)
     growth = float(np.max(np.linalg.norm(R, axis=0) / diagonal, initial=1))
     rounding = eps * growth * np.abs(1 - share)
-    used = share > 10 * len(R) * eps + rounding
-    turned, S = U[:, used].conj().T @ R, np.sqrt(share[used])[:, None]
+    least = 10 * len(R) * eps + rounding
+    used = share > least
+    turned, S = U.conj().T @ R, np.sqrt(share[used])[:, None]
     lost = bool((rounding[used] > eps**0.5 * share[used]).any())
-    return Root(S * turned, (turned @ z) / S), lost
+    E = np.sqrt(np.where(used, rounding, least))[:, None] * turned
+    return Learned(Root(S * turned[used], (turned[used] @ z) / S), E, lost)
 
 
 def solve_directional(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array | None:
