@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -83,11 +84,21 @@ def gather(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite:
 
 
 def runs(results: xarray.Dataset) -> list[str]:
-    """Return the label of the run of each cell, "run 1", "run 2", ... in order of occurrence."""
+    """Return the label of the run of each cell, "run 1", "run 2", ... in order of occurrence.
+
+    Runs on the same machine with the same versions and commit have one label, unless they measured the same cells on
+    other rows.
+    """
     if "run" not in results.coords:
         return ["run 1"] * results.sizes["cell"]
-    order = {run: f"run {k}" for k, run in enumerate(dict.fromkeys(map(str, results["run"].values)), start=1)}
-    return [order[str(run)] for run in results["run"].values]
+    key, run, date = (results[name].values.astype(str).tolist() for name in ("key", "run", "date"))
+    repeated = {one for (_, one), count in Counter(zip(key, run, strict=True)).items() if count > 1}
+    found, seen = [], Counter[tuple[str, str, str]]()
+    for cell in zip(key, run, date, strict=True):
+        found.append((cell[1], cell[2], seen[cell]) if cell[1] in repeated else (cell[1], "", 0))
+        seen[cell] += 1
+    order = {one: f"run {k}" for k, one in enumerate(dict.fromkeys(found), start=1)}
+    return [order[one] for one in found]
 
 
 def origin(results: xarray.Dataset, name: str) -> list[str]:

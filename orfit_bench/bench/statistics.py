@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.bench.collection import runs
 from orfit_bench.bench.results import ROWS_HASH
 from orfit_bench.plugins.registry import registry
 
@@ -79,8 +80,8 @@ def estimate(values: Iterable[float]) -> Estimate:
 
 def over_seeds(results: xarray.Dataset) -> list[list[int]]:
     """Return the measured cells in groups that differ only in the seed; runs are separate groups."""
-    run = ("run",) if "run" in results.coords else ()
-    return list(_groups(results, (*METHOD, *CASE, "backend", *run)).values())
+    labelled = results.assign_coords(run=("cell", runs(results)))
+    return list(_groups(labelled, (*METHOD, *CASE, "backend", "run")).values())
 
 
 def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from orfit_bench.bench.collection import runs
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report import labels
 from orfit_bench.report import results_listings as listings
@@ -48,7 +49,7 @@ def _summary(results: xarray.Dataset) -> str:
     counts = Counter(str(status) for status in results["status"].values)
     statuses = ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda c: -c[1]))
     protocols, dtypes = (", ".join(labels.distinct(results, name)) for name in ("protocol", "dtype"))
-    merged = f" {len(labels.distinct(results, 'run'))} runs in one file." if "run" in results.coords else ""
+    merged = f" {len(set(runs(results)))} runs in one file." if "run" in results.coords else ""
     n = results.sizes["cell"]
     return f"{n} cells (method, backend and stream): {statuses}. {protocols}; {dtypes}.{merged}"
 

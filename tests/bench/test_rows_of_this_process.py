@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from orfit_bench.bench import Suite, run
-from orfit_bench.bench.collection import merge
+from orfit_bench.bench.collection import merge, runs
+from orfit_bench.bench.statistics import over_seeds
 from orfit_bench.spec import Data, Stream
 
 METHODS = ("rls", "lms")
@@ -81,6 +82,17 @@ def test_a_merge_keeps_cells_of_other_rows() -> None:
     )
     assert merge([one, two]).sizes["cell"] == 2
     assert merge([one, one, two, two]).sizes["cell"] == 2
+    both = merge([one, two])
+    assert runs(both) == ["run 1", "run 2"], "of one seed, so that they have no mean"
+    assert [len(group) for group in over_seeds(both)] == [1, 1]
+
+
+def test_seeds_of_several_runs_have_one_mean() -> None:
+    parts = [
+        run(Suite(["rls"], ["numpy"], [of_function(1.0)], seeds=seeds), isolate=False, timed=False, progress=None)
+        for seeds in ([0, 1], [2])
+    ]
+    assert [len(group) for group in over_seeds(merge(parts))] == [3]
 
 
 def test_rows_in_a_file_are_not_overwritten(tmp_path: Path) -> None:
