@@ -84,6 +84,13 @@ def alone() -> Iterator[None]:
         yield
 
 
+def is_editable() -> bool:
+    """Whether the environment uses this checkout: `pip install .` replaces it by a copy, which no edit changes."""
+    found = [*HOME.glob("lib/python*/site-packages/orfit_bench-*.dist-info/direct_url.json")]
+    found += HOME.glob("Lib/site-packages/orfit_bench-*.dist-info/direct_url.json")
+    return any(json.loads(file.read_text()).get("dir_info", {}).get("editable") for file in found)
+
+
 @alone()
 def set_up(*extras: str) -> None:
     """Create the environment, or update it if a pyproject.toml or the required extras have changed."""
@@ -93,7 +100,7 @@ def set_up(*extras: str) -> None:
     files = [ROOT / "pyproject.toml", *(p / "pyproject.toml" for p in PLUGINS)]
     digest = hashlib.sha256(b"".join(f.read_bytes() for f in files) + str(ROOT).encode()).hexdigest()
     seen, *have = stamp.read_text().split() if stamp.exists() else [""]
-    if seen == digest and set(extras) <= set(have):
+    if seen == digest and set(extras) <= set(have) and is_editable():
         return
     if not stamp.exists():  # also if an earlier set-up was interrupted
         print(f"creating {HOME} (once, about a minute)", file=sys.stderr)
