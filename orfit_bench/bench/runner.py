@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import xarray
 
 TIMEOUT = 300.0
+LEAST_MEMORY = 32e6
+"""Bytes that each cell may allocate in any case, or threads cannot start that other threads wait for."""
 OTHER_FORMATS = (".csv", ".parquet", ".md", ".json", ".html", ".npz")
 """Endings that a file of results does not have: nobody would take it for netCDF."""
 RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
@@ -66,8 +68,9 @@ def run(
         Bytes that a metric may allocate, for a batch solution for example; above it, the metric is not computed and the
         results note why.
     memory_limit : float, optional
-        Bytes that a cell may allocate in its process; above it, allocations fail. By default three quarters of the
-        machine's memory, divided by `jobs`. It has no effect with `isolate=False`, and on systems other than Linux.
+        Bytes that a cell may allocate in its process, at least 32 MB; above it, allocations fail. By default three
+        quarters of the machine's memory, divided by `jobs`. It has no effect with `isolate=False`, and on systems other
+        than Linux.
     jobs : int
         Number of cells that run at the same time, each in its process. With several, errors are measured and times are
         not, since cells would slow each other down. Needs `isolate`, and Linux.
@@ -105,8 +108,11 @@ def run(
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
     if not memory_budget >= 0:
         raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
-    if memory_limit is not None and not memory_limit > 0:
-        raise ValueError(f"memory_limit={memory_limit}: want a number of bytes > 0")
+    if memory_limit is not None and not memory_limit >= LEAST_MEMORY:
+        raise ValueError(
+            f"memory_limit={memory_limit}: want at least {LEAST_MEMORY:.0f} bytes ({LEAST_MEMORY / 1e9:g} GB), since "
+            f"threads take as much that read files"
+        )
     if timed is None:
         timed = jobs == 1 and client is None
     _check_executor(isolate, jobs, timed, client)

@@ -30,7 +30,9 @@ OPTIONS = (
         metavar="NAME",
         help="Run on this stream. Default: depends on the kind of method.",
     ),
-    click.option("--data", metavar="FILE", help="Run on the rows of this file or URL."),
+    click.option(
+        "--data", multiple=True, metavar="FILE", help="Run on the rows of this file or URL; its options are for each."
+    ),
     click.option(
         "--target", "targets", multiple=True, metavar="COLUMN", help="Column of FILE to predict. Default: none."
     ),
@@ -115,8 +117,8 @@ def make_suite(chosen: dict[str, Any]) -> Suite:
     suite = read(chosen["file"]) if chosen["file"] else Suite()
     lists = {name: chosen[name] for name in ("methods", "backends", "streams", "rows", "features", "seeds")}
     suite = replace(suite, **{name: value for name, value in lists.items() if value})
-    if stream := _stream_of_file(chosen):
-        suite = replace(suite, streams=[*(chosen["streams"] or ()), stream])
+    if files := _streams_of_files(chosen):
+        suite = replace(suite, streams=[*(chosen["streams"] or ()), *files])
     if chosen["dtype"]:
         suite = replace(suite, dtype=chosen["dtype"])
     given = {"passes": chosen["passes"], "learners": chosen["learners"], "round": chosen["rounds"]}
@@ -126,8 +128,8 @@ def make_suite(chosen: dict[str, Any]) -> Suite:
     return _with_settings(suite, chosen["sets"])
 
 
-def _stream_of_file(chosen: dict[str, Any]) -> dict[str, Any] | None:
-    """The selector of the user's file, if one is named. Raises ValueError if only options of it are given."""
+def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
+    """The selectors of the user's files. Raises ValueError if only options of them are given, or one is given twice."""
     options = {
         "target": ("--target", list(chosen["targets"])),
         "test": ("--test", chosen["test"]),
@@ -142,11 +144,12 @@ def _stream_of_file(chosen: dict[str, Any]) -> dict[str, Any] | None:
     for option, names in ((o, v) for o, v in options.values() if isinstance(v, list)):
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise ValueError(f"{option} {twice[0]} is given {names.count(twice[0])} times: name each column once")
-    if chosen["data"] is None:
-        if given:
-            raise ValueError(f"{options[next(iter(given))][0]} names a column or a part of a file: add --data FILE")
-        return None
-    return {"name": "file", "settings": {"path": chosen["data"], **given}}
+    files = list(chosen["data"])
+    if given and not files:
+        raise ValueError(f"{options[next(iter(given))][0]} names a column or a part of a file: add --data FILE")
+    if twice := [path for path in files if files.count(path) > 1]:
+        raise ValueError(f"--data {twice[0]} is given {files.count(twice[0])} times: name each file once")
+    return [{"name": "file", "settings": {"path": path, **given}} for path in files]
 
 
 def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:

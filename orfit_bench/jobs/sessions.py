@@ -18,6 +18,8 @@ from orfit_bench.jobs.processes import ONE_THREAD, START_SECONDS, Call, DiedErro
 
 Prepare = tuple[Callable[..., Any], tuple[Any, ...]]
 """The module-level function that a server calls first, to import what calls need, and its arguments."""
+FEW_READERS = {"ARROW_IO_THREADS": "2"}
+"""Threads with which pyarrow reads files: where the limit of memory has no room for their stacks, it waits for ever."""
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from orfit_bench.jobs.forking import {function}; {function}({argument!r})"
 )
@@ -185,4 +187,4 @@ def _start(function: str, argument: object, **options: Any) -> subprocess.Popen[
     """Start a server; not by multiprocessing, which refuses to start processes in a worker of Dask."""
     program = PROGRAM.format(path=sys.path, function=function, argument=argument)
     with uninterrupted():
-        return subprocess.Popen([sys.executable, "-c", program], env=os.environ | ONE_THREAD, **options)
+        return subprocess.Popen([sys.executable, "-c", program], env=FEW_READERS | os.environ | ONE_THREAD, **options)

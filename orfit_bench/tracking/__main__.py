@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("name methods and --file, or neither")
     try:
         numbers = freeze_trajectories(given.methods, given.file, given.backend)
-    except workloads.Missing as error:
+    except (workloads.Missing, OSError, ValueError) as error:
         parser.error(str(error))
     print(f"{numbers} numbers of {len(given.methods or workloads.METHODS)} methods in {given.file or 'the package'}")
 

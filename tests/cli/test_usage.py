@@ -87,6 +87,7 @@ class TestUsage:
             (("--dtype", "int8"), "dtype='int8': want one of float64, float32"),
             (("--passes", "0"), "passes=0: want an integer >= 1"),
             (("--round", "5"), "a round requires at least 2"),
+            (("--memory-limit", "0.01"), "memory_limit=10000000.0: want at least 32000000 bytes (0.032 GB)"),
             (("--timeout", "0"), "timeout=0.0: want a number of seconds > 0"),
             (("--suite", "none.toml"), "Error: none.toml: the suite cannot be read (No such file or directory)"),
             (("--suite", "."), "the suite cannot be read (Is a directory)"),

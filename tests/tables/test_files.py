@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -404,9 +405,21 @@ def test_the_command_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for arguments, message in (
         (["run", "--target", "y"], "--target names a column or a part of a file: add --data FILE"),
         (["run", "--data", "nowhere.csv", "--target", "y"], "nowhere.csv: no such file"),
+        (["run", "--data", path, "--data", path], "rides.csv is given 2 times: name each file once"),
     ):
         done = CliRunner().invoke(main, arguments)
         assert (done.exit_code, message in done.output) == (2, True), done.output
+
+
+def test_the_command_runs_on_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.csv"):
+        NUMBERS.to_csv(name, index=False)
+    asked = ["run", "--method", "rls", "--backend", "numpy", "--data", "a.csv", "--data", "b.csv", "--target", "fare"]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.output
+    paths = [json.loads(text)["path"] for text in load("results.nc")["stream_settings"].values]
+    assert paths == ["a.csv", "b.csv"]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv"])

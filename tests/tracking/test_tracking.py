@@ -15,6 +15,7 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
 from orfit_bench.tracking import freeze_trajectories, workloads
+from orfit_bench.tracking.__main__ import main as tracking_command
 from orfit_bench.tracking.workloads import exactness
 from orfit_bench.tracking.workloads.rows import rows
 from orfit_bench.tracking.workloads.times import Clock
@@ -136,6 +137,13 @@ class TestFrozen:
             files.append((tmp_path / name).read_bytes())
         assert files[0] == files[1]
         assert workloads.stored_trajectory("oja").keys() == workloads.Workload("oja", "numpy").trajectory().keys()
+
+    def test_a_file_that_cannot_be_written_is_a_usage_error(self, tmp_path, capsys):
+        for file in (tmp_path, tmp_path / "none" / "a.npz"):
+            with pytest.raises(SystemExit) as ended:
+                tracking_command(["freeze", "lms", "--file", str(file)])
+            assert ended.value.code == 2
+            assert f"error: {file}: " in capsys.readouterr().err
 
     def test_a_small_error_is_seen_whatever_the_method(self):
         for method in workloads.METHODS:
