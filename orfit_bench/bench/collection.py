@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from orfit_bench.bench.results import FORMAT, ORIGIN, ROWS_HASH, to_dataset
+from orfit_bench.bench.results import FORMAT, ORIGIN, ROWS_HASH, stream_names, to_dataset
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
 from orfit_bench.jobs.keys import make_text_key
@@ -163,7 +163,7 @@ def _parquet(table: pd.DataFrame, file: BinaryIO) -> None:
 def _readable(results: xarray.Dataset) -> pd.DataFrame:
     """The columns in which cells differ, and the metrics that apply to any cell, with four digits."""
     processors = [json.loads(machine)["cpu"] for machine in origin(results, "machine")]
-    table = to_frame(results).assign(run=runs(results), processor=processors)
+    table = to_frame(results).assign(run=runs(results), processor=processors, stream=stream_names(results))
     differing = [name for name in SHOWN_IF_DIFFERENT if table[name].nunique() > 1]
     names = ["method", "settings", "model", "backend", "stream", "seed", *differing, "status", *registry().metrics]
     shown = table[[name for name in names if name in table]].dropna(axis=1, how="all")

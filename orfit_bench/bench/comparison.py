@@ -6,10 +6,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orfit_bench.bench.collection import origin
-from orfit_bench.bench.results import ROWS_HASH
+from orfit_bench.bench.results import ROWS_HASH, stream_names
 from orfit_bench.bench.selection import with_defaults
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 OF_TIMES = ("s", "1/s")
 """Units of the metrics that are missing where cells were not timed."""
+
+
+DESCRIPTION = ("method", "backend", "stream", "seed", "model", "protocol", "dtype")
+"""Coordinates that, with the settings, describe a cell."""
+MOST = 100
+"""So many cells of each result are looked at to say in what they differ."""
 
 
 class Change(NamedTuple):
@@ -56,7 +62,7 @@ def changes(
     old, new = _cells(before), _cells(after)
     common = [key for key in old if key in new]
     if not common:
-        raise ValueError("the two results have no cell in common: they differ in methods, settings, streams or sizes")
+        raise ValueError(f"the two results have no cell in common: {_difference(before, after)}")
     found = [c for key in common for c in _of_cell(before, old[key], after, new[key], limits)]
     return sorted(found, key=lambda c: (not c.worse, -abs(c.relative) if math.isfinite(c.relative) else -math.inf))
 
@@ -74,9 +80,10 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
     pairs = [(i, new[key]) for key, i in old.items() if key in new]
     found: Counter[str] = Counter()
     was, now = (results[ROWS_HASH].values.tolist() for results in (before, after))
+    names = stream_names(before)
     for i, j in pairs:
         if was[i] and now[j] and was[i] != now[j]:
-            found[f"rows: those of {before['stream'].values[i]} have changed"] += 1
+            found[f"rows: those of {names[i]} have changed"] += 1
     for name in ("machine", "versions"):
         was, now = origin(before, name), origin(after, name)
         for texts, n in Counter((was[i], now[j]) for i, j in pairs).items():
@@ -84,6 +91,33 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
             other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
             found.update({f"{name}: {key} was {a.get(key)}, is {b.get(key)}": n for key in other})
     return [f"{line} ({n} of {len(pairs)} cells)" if n < len(pairs) else line for line, n in found.items()]
+
+
+def _difference(before: xarray.Dataset, after: xarray.Dataset) -> str:
+    """In what the two cells differ that are most alike, of the first ones."""
+    one, other = (
+        [_description(results, i) for i in range(min(MOST, results.sizes["cell"]))] for results in (before, after)
+    )
+    unlike = min(
+        (
+            {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
+            for a in one
+            for b in other
+        ),
+        key=len,
+    )
+    return "those that are most alike differ in " + "; ".join(f"{name}: {a} and {b}" for name, (a, b) in unlike.items())
+
+
+def _description(results: xarray.Dataset, i: int) -> dict[str, Any]:
+    """What describes a cell, with its settings by name."""
+    found = {name: str(results[name].values[i]) for name in DESCRIPTION}
+    for name in ("settings", "stream_settings"):
+        found |= {
+            f"{name.removesuffix('settings')}{key}": value
+            for key, value in json.loads(str(results[name].values[i])).items()
+        }
+    return found
 
 
 def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:
@@ -143,9 +177,9 @@ def _worse(relative: float, new: float, metric: Metric) -> bool:
 
 def _label(results: xarray.Dataset, i: int) -> str:
     """The method with the settings that are not its defaults, the backend and the stream."""
-    method, backend, stream = (str(results[name].values[i]) for name in ("method", "backend", "stream"))
+    method, backend = (str(results[name].values[i]) for name in ("method", "backend"))
     declared = registry().methods.get(method)
     defaults = with_defaults(declared, {}) if declared else {}
     settings = json.loads(str(results["settings"].values[i]))
     changed = ", ".join(f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value)
-    return f"{method}{f' ({changed})' if changed else ''} on {backend}, {stream}"
+    return f"{method}{f' ({changed})' if changed else ''} on {backend}, {stream_names(results)[i]}"

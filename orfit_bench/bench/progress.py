@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
+
+from orfit_bench.bench.results import stream_name
 
 GOOD = ("ok", "absent")
 """Statuses of cells that need no attention."""
@@ -25,7 +26,7 @@ def describe(record: dict[str, Any]) -> str:
     cell = record["cell"]
     settings = cell["stream_settings"]
     size = ", ".join(f"{k} {v}" for k, v in settings.items() if k in ("n", "d") and v is not None)
-    stream = Path(settings["path"]).name if settings.get("path") else cell["stream"]
+    stream = stream_name(cell["stream"], settings)
     what = f"{cell['method']} on {cell['backend']}, {stream} ({size}{', ' * bool(size)}seed {cell['seed']})"
     took = f", {record['seconds']:.3g} s" if record.get("seconds") is not None else ""
     return f"{what}: {record['status']}{took}{': ' if record['reason'] else ''}{record['reason']}"

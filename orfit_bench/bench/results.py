@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,8 @@ METRICS = (
 """Metrics that tables and figures use by name."""
 RENAMED = {"samples_per_second": "throughput", "deviation_P": "inverse_gram_error"}
 """Metrics that earlier versions wrote under other names: old to new."""
+FILE = "file"
+"""The stream of the user's files."""
 ROWS_HASH = "rows_hash"
 """A coordinate that files of earlier versions lack."""
 Get = Callable[[dict[str, Any]], Any]
@@ -97,6 +99,18 @@ SERIES: dict[str, tuple[str, tuple[str, ...], str, str]] = {
 
 KNOWN = (*COORDINATES, *NUMBERS, *SERIES, *METRICS)
 """The variables of every file."""
+
+
+def stream_name(stream: str, settings: Mapping[str, Any]) -> str:
+    """The name of a stream; that of its file where it is the user's."""
+    path = settings.get("path") if stream == FILE else ""
+    return str(path or "").rstrip("/").rsplit("/", 1)[-1] or stream
+
+
+def stream_names(results: xarray.Dataset) -> list[str]:
+    """The name of the stream of each cell, or of its file."""
+    given = zip(results["stream"].values, results["stream_settings"].values, strict=True)
+    return [stream_name(str(stream), json.loads(settings)) for stream, settings in given]
 
 
 def per_cell() -> set[str]:

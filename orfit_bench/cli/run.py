@@ -15,6 +15,7 @@ from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
 from orfit_bench.cli.suite_options import make_suite, with_suite_options
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
+from orfit_bench.jobs.journal import folder_of
 
 TIMEOUT = 300.0
 
@@ -149,7 +150,8 @@ def run_command(
         ensure_writable(output)  # raises if the output has no file name
         ensure_writable(output.with_suffix(".html"))
         ensure_distinct(output, output.with_suffix(".html"))
-    with _cluster(executor, address) as client, _progress() as progress:
+    stored = 0 if fresh else sum(1 for _ in folder_of(output).glob("*.json"))
+    with _cluster(executor, address) as client, _progress(stored) as progress:
         results = bench.run(
             suite,
             output,
@@ -190,8 +192,11 @@ def _cluster(executor: str, address: str | None) -> Iterator[Any]:
 
 
 @contextmanager
-def _progress() -> Iterator[Any]:
-    """Yield the callback that reports progress on stderr: a bar and failures on a terminal, else a line per cell."""
+def _progress(stored: int) -> Iterator[Any]:
+    """Yield the callback that reports progress on stderr: a bar and failures on a terminal, else a line per cell.
+
+    `stored` is the number of finished cells beside the output; those that are not taken over are counted in a line.
+    """
     from orfit_bench.bench.progress import GOOD, describe
 
     with bar() as shown:
@@ -200,6 +205,11 @@ def _progress() -> Iterator[Any]:
             if record is None:
                 if done:
                     shown.say(f"resuming: {done} of {total} cells are already finished")
+                if stored > done:
+                    shown.say(
+                        f"finished cells that are not taken over: {stored - done}; of another run, or versions, "
+                        f"machine, commit, plugins, rows or limits have changed"
+                    )
             elif not shown.moves or record["status"] not in GOOD:
                 shown.say(f"[{done}/{total}] {describe(record)}")
             last = f"last: {record['cell']['method']} on {record['cell']['backend']}" if record else ""

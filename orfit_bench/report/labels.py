@@ -6,10 +6,11 @@ import json
 import math
 import textwrap
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench.collection import runs
+from orfit_bench.bench.results import stream_names
 
 if TYPE_CHECKING:
     import xarray
@@ -38,14 +39,7 @@ def streams(results: xarray.Dataset, without: Collection[str] = ()) -> list[str]
     given = [json.loads(s) for s in results["stream_settings"].values]
     seeded = [{**s, "seed": int(seed)} for s, seed in zip(given, results["seed"].values, strict=True)]
     kept = [{key: value for key, value in s.items() if key not in without} for s in seeded]
-    names = [_name(str(n), s) for n, s in zip(results["stream"].values, given, strict=True)]
-    return _differing(names, kept)
-
-
-def _name(stream: str, settings: Mapping[str, Any]) -> str:
-    """The name of a stream; that of its file where it is the user's."""
-    path = settings.get("path", "") if stream == "file" else ""
-    return str(path).rstrip("/").rsplit("/", 1)[-1] or stream
+    return _differing(stream_names(results), kept)
 
 
 def conditions(results: xarray.Dataset) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from orfit_bench.bench.collection import origin
+from orfit_bench.bench.results import stream_names
 from orfit_bench.report import labels
 from orfit_bench.report.columns import TEXT, Columns, by_error, chosen_columns, columns_of
 from orfit_bench.report.labels import distinct, folded, is_ok, number, shown
@@ -173,8 +174,8 @@ def legend(results: xarray.Dataset, chosen: Sequence[str] = ()) -> list[str]:
 def reasons(results: xarray.Dataset) -> list[str]:
     """One line per reason why cells are absent, failed, crashed or timed out, and per note, with the cells."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
-    columns = (results[name].values for name in ("method", "backend", "stream", "status", "reason", "notes"))
-    for method, backend, stream, status, reason, notes in zip(*columns, strict=True):
+    columns = (results[name].values for name in ("method", "backend", "status", "reason", "notes"))
+    for stream, method, backend, status, reason, notes in zip(stream_names(results), *columns, strict=True):
         if status != "ok":
             who[str(status), str(reason)].append(f"{method} on {backend}, {stream}")
         if notes:

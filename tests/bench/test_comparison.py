@@ -110,8 +110,15 @@ class TestCompare:
             comparison.changes(measured, measured, tolerated)
 
     def test_nothing_in_common(self, measured):
-        with pytest.raises(ValueError, match="no cell in common"):
-            comparison.changes(measured.isel(cell=[0]), measured.isel(cell=[1]))
+        one, other = measured.isel(cell=[0]), measured.isel(cell=[1])
+        with pytest.raises(ValueError, match="no cell in common: those that are most alike differ in method: "):
+            comparison.changes(one, other)
+        settings = json.loads(str(one["stream_settings"].values[0]))
+        moved = one.assign_coords(
+            key=("cell", ["another"]), stream_settings=("cell", [json.dumps({**settings, "n": 7, "path": "a.csv"})])
+        )
+        with pytest.raises(ValueError, match=r"differ in stream_n: \d+ and 7; stream_path: None and a.csv"):
+            comparison.changes(one, moved)
 
     def test_several_runs_in_one_file(self, measured):
         with pytest.raises(ValueError, match="several runs"):

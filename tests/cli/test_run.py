@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from helpers.commands import COMMAND, invoke, words
 
-from orfit_bench.bench import load
+from orfit_bench.bench import Suite, load, run
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.plugins.registry import Table, registry
 
@@ -235,3 +235,22 @@ def test_the_suite_is_not_overwritten(tmp_path):
     assert result.exit_code == 2
     assert "this is the file of the suite, which would be lost" in result.stderr
     assert path.read_text() == before
+
+
+def test_cells_that_are_not_taken_over_are_counted(tmp_path, monkeypatch):
+    def stop(done, total, record):
+        if record:
+            raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a,y\n1,2\n2,3\n3,5\n")
+    suite = Suite(["lms", "rls"], ["numpy"], [{"name": "file", "settings": {"path": "rows.csv", "target": ["y"]}}])
+    with pytest.raises(KeyboardInterrupt):
+        run(suite, "r.nc", isolate=False, progress=stop)
+    rows.write_text("a,y\n1,2\n2,3\n3,6\n")
+    arguments = words("run --method lms --method rls --backend numpy --data rows.csv --target y --output r.nc")
+    done = invoke(*arguments)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.startswith("finished cells that are not taken over: 1; of another run, or versions, ")
+    assert "not taken over" not in invoke(*arguments).stderr
