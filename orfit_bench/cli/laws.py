@@ -60,7 +60,7 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
     default="map.svg",
     show_default=True,
     metavar="PATH",
-    help="File for the figure, ending in .svg, .pdf or .png.",
+    help="File for the figure, ending in .svg, .pdf, .png or another format of matplotlib.",
 )
 @click.option("--backend", default="numpy", show_default=True, metavar="NAME", help="Backend to measure.")
 def map_command(output: Path, backend: str) -> None:

@@ -157,7 +157,7 @@ def legend(results: xarray.Dataset, chosen: Sequence[str] = ()) -> list[str]:
     limited = [cells for numbers, cells in tables.values() if "share_of_limit" in numbers]
     shares = [number(results, "share_of_limit", i) for cells in limited for i in cells]
     if not all(map(math.isnan, shares)):
-        lines += [LIMIT, *[BEYOND] * any(share > 1 for share in shares)]
+        lines += [LIMIT, *[BEYOND] * any(share >= 1.005 for share in shares)]
     if any("excess_loss" in numbers for numbers, _ in tables.values()):
         lines.append(OVER_PCA)
     good = [
