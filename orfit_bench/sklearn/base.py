@@ -45,14 +45,14 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
 
     def _begin_learner(self) -> None:
         """Make a learner with the present parameters, which it keeps."""
-        self._parameters = self.get_params(deep=False)
-        seed = self.random_state
+        parameters, seed = self.get_params(deep=False), self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
-        model = self._model(self._parameters)
+        model = self._model(parameters)
         self.learner_ = create(
             self.method.name, backend=self.backend, random_state=int(seed), model=model, **self._settings()
         )
+        self._parameters = parameters
 
     def _check_parameters(self) -> None:
         """ValueError where parameters were changed after the first rows, which learning would ignore."""

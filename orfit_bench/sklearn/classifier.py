@@ -67,8 +67,8 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
 
     def _fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
         X, y = self._checked(X, y, True)
-        self.classes_ = unique_labels(y)
         self._begin()
+        self.classes_ = unique_labels(y)
         return self._learn_labels(X, y, sample_weight)
 
     def _partial_fit(self, X: Array, y: Array, classes: Array, sample_weight: Array = None) -> Self:
@@ -85,7 +85,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
     def _checked(self, X: Array, y: Array, start: bool) -> tuple[Array, Array]:
         X, y = validate_rows(self, X, y, reset=start, dtype=np.float64, order="C")
         check_classification_targets(y)
-        return self._rows(X, start), y
+        return X, y
 
     def _begin(self) -> None:
         self._begin_learner()
@@ -102,7 +102,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         known = dict(self._known)
         for label in y.tolist():
             known.setdefault(label, len(known))
-        self._learn(X, [known[label] for label in y.tolist()], sample_weight=weights)
+        self._learn(self._rows(X), [known[label] for label in y.tolist()], sample_weight=weights)
         self._known = known
         if new:
             self.classes_ = unique_labels([*self.classes_.tolist(), *new])

@@ -17,10 +17,12 @@ class LinearRows(StreamingEstimator):
 
     _has_intercept: bool
 
-    def _rows(self, X: Array, start: bool = False) -> Array:
-        """Rows as the learner gets them. A later `set_params` changes them from the next `fit` on, which is a start."""
-        if start or not hasattr(self, "_has_intercept"):
-            self._has_intercept = self.fit_intercept and self._model(self.get_params(deep=False)) is LINEAR
+    def _begin_learner(self) -> None:
+        super()._begin_learner()
+        self._has_intercept = self.fit_intercept and self._model(self._parameters) is LINEAR
+
+    def _rows(self, X: Array) -> Array:
+        """Rows as the learner gets them."""
         return np.hstack([X, np.ones((len(X), 1))]) if self._has_intercept else X
 
     def _answer(self, X: Array) -> Array:

@@ -44,11 +44,10 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
 
     def _fit(self, X: Array, y: Array, start: bool, sample_weight: Array = None) -> Self:
         X, y = validate_rows(self, X, y, reset=start, dtype=np.float64, order="C", multi_output=True, y_numeric=True)
-        X, y = self._rows(X, start), np.asarray(y, float)
         weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
         if start:
             self._begin_learner()
-        self._learn(X, y, sample_weight=weights)
+        self._learn(self._rows(X), np.asarray(y, float), sample_weight=weights)
         return self
 
     def _answer(self, X: Array) -> Array:

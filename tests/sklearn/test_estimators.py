@@ -144,6 +144,18 @@ def test_partial_fit_refuses_parameters_that_were_changed(method, before, after)
     model.set_params(**before).partial_fit(X, y)
 
 
+def test_a_failed_fit_leaves_what_was_fitted():
+    X, y = data(40)
+    labels = np.where(y > 0, "a", "b")
+    for method, targets in (("rls", y), ("class_rls", labels)):
+        model = ESTIMATORS[method](backend="numpy").fit(X, targets)
+        found = model.predict(X)
+        with pytest.raises(ValueError, match="ridge=-1"):
+            model.set_params(ridge=-1, fit_intercept=False).fit(X, targets[::-1])
+        np.testing.assert_array_equal(model.predict(X), found)
+        model.set_params(ridge=1.0, fit_intercept=True).partial_fit(X, targets)
+
+
 def test_a_failed_call_leaves_no_labels_or_means():
     X, y = data(40)
     model = ESTIMATORS["softmax"](backend="numpy", step_size=0.1).partial_fit(X, np.where(y > 0, "a", "b"))
