@@ -127,7 +127,7 @@ def run(
         kept = _take_over(journal, planned, suite, limits) if journal and not fresh else set()
         compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in kept])
         report = progress or (lambda done, total, record: None)
-        run_all = _with_run(partial(executor.run_all, limits=limits), limits, compiled)
+        run_all = _with_compilation(_with_limits(partial(executor.run_all, limits=limits), limits), compiled)
         records = _run_all(planned, run_all, journal, fresh, report)
         table = gather(records, origin, suite.config())
         if target is not None and journal is not None:
@@ -173,19 +173,26 @@ def _take_over(journal: Journal, planned: list[tuple[Cell, str]], suite: Suite, 
     return set(finished).difference(again)
 
 
-def _with_run(run_all: RunAll, limits: Limits, compiled: Mapping[str, float]) -> RunAll:
-    """A function that runs cells, and adds to each record what only the run knows.
+def _with_compilation(run_all: RunAll, compiled: Mapping[str, float]) -> RunAll:
+    """A function that runs cells, and adds the seconds for which each was compiled ahead to its first use."""
 
-    That is the limits, and the seconds for which its kernel was compiled ahead, part of those of its first use.
-    """
-
-    def run_complete(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
+    def run_compiled(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
         for key, record in run_all(cells):
             if record.get("seconds_compile") is not None:
                 record["seconds_compile"] += compiled.get(key, 0.0)
+            yield key, record
+
+    return run_compiled
+
+
+def _with_limits(run_all: RunAll, limits: Limits) -> RunAll:
+    """A function that runs cells within these limits, and adds them to the record of each."""
+
+    def run_limited(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
+        for key, record in run_all(cells):
             yield key, record | {"limits": limits._asdict()}
 
-    return run_complete
+    return run_limited
 
 
 def _run_all(

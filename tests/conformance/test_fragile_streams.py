@@ -30,9 +30,9 @@ def streams():
 def test_each_is_named_and_all_others_are_checked(tmp_path: Path) -> None:
     site, report = write(tmp_path, "fragile_streams", PLUGIN), tmp_path / "report.json"
     arguments = ("-m", "orfit_bench", "conform", "fragile_streams", "lms", "--backend", "numpy", "--check", "one_row")
-    done = python(*arguments, "--timeout", "3", "--json", str(report), site=site)
+    done = python(*arguments, "--timeout", "8", "--json", str(report), site=site)
     assert done.returncode == 1, done.stderr
-    assert "stream 'waits': stopped after 3 s" in done.stdout
+    assert "stream 'waits': stopped after 8 s" in done.stdout
     assert "stream 'aborts': the worker process was killed by signal 6" in done.stdout
     assert "stream 'leaves': raised SystemExit: 0" in done.stdout
     assert "is_fine" not in done.stdout
