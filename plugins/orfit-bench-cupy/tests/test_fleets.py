@@ -366,3 +366,21 @@ def test_a_row_near_the_largest_float_is_learned_though_its_inverse_is_flushed_t
     want = theirs.state()["w"].values
     assert abs(want).min() > 0.1
     np.testing.assert_allclose(ours.state()["w"].values, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_steps_whose_quotients_leave_the_floats_equal_those_of_numba(in_place, outputs, dtype):
+    rng, most = np.random.default_rng(outputs), 150 if dtype == "float64" else 18
+    sizes = rng.uniform(-most, most, (40, 1))
+    steps = rng.uniform(-1.9 * most, 1.9 * most, (40, outputs))
+    fits = (abs(sizes + steps) < 2 * most).all(axis=1)
+    X, Y = ((10.0 ** a[fits]).astype(dtype) for a in (sizes + np.zeros(3), sizes + steps))
+    y, given = Y[:, None] if outputs > 1 else Y, {"step_size": 0.7, "eps": 1e-12, "dtype": dtype}
+    ours, theirs = (
+        ob.fleet("nlms", len(X), backend=b, **given).partial_fit(X[:, None], y) for b in (in_place, "numba")
+    )
+    want = theirs.state()["w"].values
+    normal = want > np.finfo(dtype).tiny
+    assert normal.mean() > 0.5
+    np.testing.assert_allclose(ours.state()["w"].values[normal], want[normal], rtol=10 * np.finfo(dtype).eps)

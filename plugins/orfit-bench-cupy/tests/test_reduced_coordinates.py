@@ -90,6 +90,13 @@ def test_rows_whose_squares_leave_the_floats_are_not_moderate(scale):
         assert _reduced_coordinates.safe_prefix(on_device(M), M @ M.T, np.ones((2, 1))) == 1
 
 
+@pytest.mark.parametrize(("dtype", "target"), [("float64", 1e-285), ("float32", 1e-36)])
+def test_targets_whose_quotients_leave_the_floats_are_not_moderate(dtype, target):
+    M = on_device(np.ones((3, 7), dtype))
+    for y, prefix in ((target, 1), (0.0, 3)):
+        assert _reduced_coordinates.safe_prefix(M, 7 * np.ones((3, 3), dtype), np.array([[1], [y]], dtype)) == prefix
+
+
 def drawn(seed=0, n=40):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, D))

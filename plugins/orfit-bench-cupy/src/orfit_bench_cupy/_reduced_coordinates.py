@@ -196,13 +196,14 @@ def safe_magnitude(dtype: Any) -> float:
 
 
 def safe_prefix(M: Array, K: Host, y: Host) -> int:
-    """The number of rows of M before the first with an extreme square K_ii or target; a row of zeros is not extreme.
+    """The number of rows of M before the first with an extreme square K_ii or target; zeros are not extreme.
 
     len(M) if there is none.
     """
     energy, most = np.diagonal(K), safe_magnitude(K.dtype)
     safe = (energy < most) & ((energy > 1 / most) | (energy == 0))
-    safe[: len(y)] &= (np.abs(y) < most).all(axis=1)
+    least = float(np.finfo(K.dtype).tiny / np.finfo(K.dtype).eps) * most  # of errors, so that steps do not underflow
+    safe[: len(y)] &= ((np.abs(y) < most) & ((np.abs(y) > least) | (y == 0))).all(axis=1)
     zero = np.flatnonzero(energy == 0)
     if len(zero):
         safe[zero] &= ~fetch((M[M.__array_namespace__().asarray(zero)] != 0).any(axis=1))[0]

@@ -1,3 +1,23 @@
+// The energy eps + x'x is energy 2^(2 power), for rows of any size; 1 for a row of zeros without eps.
+DEVICE inline REAL energy_by_exponents(const REAL* x, int d, REAL eps, int* power) {
+    REAL size = sqrt(eps);
+    for (int i = 0; i < d; i++) size = larger(size, fabs(x[i]));
+    frexp(size, power);
+    REAL energy = size > 0 ? ldexp(eps, -2 * *power) : 1;
+    for (int i = 0; i < d; i++) {
+        const REAL part = ldexp(x[i], -*power);
+        energy += part * part;
+    }
+    return energy;
+}
+
+// step e x / (energy 2^(2 power)), with the exponents set aside: only a step that is no number over- or underflows.
+DEVICE inline REAL multiple_by_exponents(REAL x, REAL e, REAL step, REAL energy, int power) {
+    int i, j, n;
+    const REAL z = frexp(e, &i), v = frexp(step, &j), gain = frexp(z * v / energy, &n);
+    return 2 * gain * ldexp(x, i + j + n - 1 - 2 * power);
+}
+
 // LMS (survey, eq. 2), w <- w + step e x; normalized: divided by eps + x'x.
 // w (m, d, r), steps (n,) and eps (m,), or one of each.
 // The shared memory holds d r + d + LANES (r + 1) + r + 1 numbers.
@@ -27,23 +47,24 @@ ENTRY learn_gradients(REAL* w, ROWS, const REAL* steps, REAL shared_step, const 
             z[c] = Y[row * r + c] - f;
         }
         BARRIER;
-        REAL energy = 1, size = 1;  // eps + x'x is energy size^2
-        if (normalized) energy = added + sum_lanes(partial + r * LANES);
-        if (normalized && !(smallest < energy && energy <= largest)) {  // a square that over- or underflows
-            size = 0;
-            for (int i = 0; i < d; i++) size = larger(size, fabs(x[i]));
-            energy = size > 0 ? added / size / size : 1;
-            for (int i = 0; size > 0 && i < d; i++) energy += x[i] / size * (x[i] / size);
+        const REAL step = value_of(steps, shared_step, row);
+        REAL energy = normalized ? added + sum_lanes(partial + r * LANES) : 1;
+        const REAL share = step / energy;  // 0 for an infinite energy
+        bool exact = !normalized || (smallest < energy && smallest < share);
+        for (int c = 0; normalized && c < r; c++) {
+            const REAL gain = fabs(z[c] * share);
+            exact = exact && ((smallest < gain && gain <= largest) || z[c] == 0);
         }
-        const bool is_zero = size == 0;  // a row of zeros changes nothing
-        // 1 / size may be subnormal, which is zero on a device in float32: numbers are divided by size itself
-        const REAL gain = is_zero ? 0 : value_of(steps, shared_step, row) / energy, unit = is_zero ? 1 : size;
+        int power = 0;
+        if (!exact) energy = energy_by_exponents(x, d, added, &power);
         EACH(i, d) for (int c = 0; c < r; c++) {
-            if (!isfinite(W[i * r + c] + z[c] / unit * gain * (x[i] / unit))) flag[0] = 0;
+            const REAL move = exact ? z[c] * share * x[i] : multiple_by_exponents(x[i], z[c], step, energy, power);
+            if (!isfinite(W[i * r + c] + move)) flag[0] = 0;
         }
         BARRIER;
         if (flag[0] == 0) break;
-        EACH(i, d) for (int c = 0; c < r; c++) W[i * r + c] += z[c] / unit * gain * (x[i] / unit);
+        EACH(i, d) for (int c = 0; c < r; c++)
+            W[i * r + c] += exact ? z[c] * share * x[i] : multiple_by_exponents(x[i], z[c], step, energy, power);
     }
     copy(w + j * d * r, W, d * r);
     FIRST_THREAD note_rows(j, first, row, end, learned, happened);

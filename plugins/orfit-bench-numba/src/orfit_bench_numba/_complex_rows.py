@@ -8,6 +8,7 @@ P is Hermitian to the last bit: per row one pass for the product and one for the
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled_complex, inline, inline_reordered
+from orfit_bench_numba._normalized_step import is_divisor, is_exact
 from orfit_bench_numba._precision_guard import is_clearly_safe, judge, measure_rounding
 
 NOT_FINITE = -1
@@ -45,24 +47,27 @@ def learn_covariance_rows(s: Any, X: Array, Y: Array, limits: Limits, out: Array
 @compiled_complex("W R R s x b W")
 def learn_gradient_rows(W: Array, X: Array, Y: Array, step: Array, eps: Scalar, normalized: bool, out: Array) -> Any:
     """Learn rows with the weights W (c, d) by output; stops before a step after which they would not be finite."""
-    e, scaled, one = np.empty(len(W), W.dtype), np.empty(X.shape[1], W.dtype), type(eps)(1)
-    info = np.finfo(step.dtype)
+    e, info = np.empty(len(W), W.dtype), np.finfo(step.dtype)
+    tiny = info.tiny / info.eps
     for i in range(len(X)):
-        a, gain, size = X[i], step[i], one
-        if normalized:
-            energy, size = normalizer(a, eps, info.tiny / info.eps)
-            gain /= energy
+        a, share, exact, finite = X[i], step[i], True, True
         for k in range(len(W)):
             e[k] = product(a, W[k])
             if len(out):
                 out[i, k] = e[k]
-            e[k] = (Y[i, k] - e[k]) / size * gain
-        if size != one:
-            for j in range(len(a)):
-                scaled[j] = a[j] / size
-            a = scaled
-        finite = True
+            e[k] = Y[i, k] - e[k]
+        if normalized:
+            energy = eps + measure_energy(a)
+            share /= energy
+            exact = is_divisor(energy, share, tiny)
+            for k in range(len(W)):
+                exact &= is_exact(largest_part(e[k] * share), largest_part(e[k]), tiny)
+        if not exact:
+            if not step_by_exponents(W, a, e, step[i], eps):
+                return i
+            continue
         for k in range(len(W)):
+            e[k] *= share
             finite = finite and is_step_finite(W[k], e[k], a)
         if not finite:
             return i
@@ -72,23 +77,53 @@ def learn_gradient_rows(W: Array, X: Array, Y: Array, step: Array, eps: Scalar, 
 
 
 @inline
-def normalizer(a: Array, eps: Scalar, tiny: Scalar) -> Any:
-    """(eps + |a|^2) / size^2 and size: 1, or the largest part if the square overflows or underflows.
+def step_by_exponents(W: Array, a: Array, e: Array, step: Scalar, eps: Scalar) -> Any:
+    """The normalized step for errors e (c,) of any size; if W (c, d) would not be finite, change nothing.
 
-    Infinite for a row of zeros, which changes nothing.
+    As `_normalized_step` has it for real numbers; returns whether it was taken.
     """
-    one, size = type(eps)(1), type(eps)(0)
-    energy = eps + measure_energy(a)
-    if tiny < energy < np.inf:
-        return energy, one
+    scaled = np.empty(len(a), W.dtype)
+    for applies in (False, True):
+        for k in range(len(e)):
+            gain, power = gain_and_power(a, e[k], step, eps)
+            for j in range(len(a)):
+                scaled[j] = times_power(a[j], power)
+            if applies:
+                add_conjugate(W[k], gain, scaled)
+            elif not is_step_finite(W[k], gain, scaled):
+                return False
+    return True
+
+
+@inline
+def gain_and_power(a: Array, e: Any, step: Scalar, eps: Scalar) -> Any:
+    """The gain and power for which the step is gain (conj(a) 2^power); the gain is 0 for a row of zeros."""
+    size = np.sqrt(eps)
     for j in range(len(a)):
-        size = max(size, abs(a[j].real), abs(a[j].imag))
+        size = max(size, largest_part(a[j]))
+    k = math.frexp(size)[1]
+    energy = math.ldexp(eps, -2 * k)
+    for j in range(len(a)):
+        part = times_power(a[j], -k)
+        energy += part.real * part.real + part.imag * part.imag
     if size == 0:
-        return one / size, one
-    energy = eps / size / size
-    for j in range(len(a)):
-        energy += (a[j].real / size) * (a[j].real / size) + (a[j].imag / size) * (a[j].imag / size)
-    return energy, size
+        return e * size, 0
+    i, (v, h) = math.frexp(largest_part(e))[1], math.frexp(step)
+    gain = times_power(e, -i) * (v / energy)
+    n = math.frexp(largest_part(gain))[1] - 1
+    return times_power(gain, -n), i + h + n - 2 * k
+
+
+@inline
+def largest_part(z: Any) -> Any:
+    """The larger size of the real and the imaginary part."""
+    return max(abs(z.real), abs(z.imag))
+
+
+@inline
+def times_power(z: Any, n: int) -> Any:
+    """z 2^n."""
+    return complex(math.ldexp(z.real, n), math.ldexp(z.imag, n))
 
 
 @inline_reordered

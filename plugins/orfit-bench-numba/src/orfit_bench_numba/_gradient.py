@@ -18,7 +18,8 @@ from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_step_finite
-from orfit_bench_numba._gradient_outputs import divide_into, learn_several_outputs, normalizer
+from orfit_bench_numba._gradient_outputs import learn_several_outputs
+from orfit_bench_numba._normalized_step import add_scaled, gain_and_power, is_divisor, is_exact, stays_finite_scaled
 from orfit_bench_numba._products import add_multiple
 
 
@@ -59,19 +60,25 @@ def learn_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, y
 @inline
 def apply_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, e: Scalar, square: Scalar) -> Any:
     """Learn one row with the error e and square x'x; returns as `learn_row`."""
-    energy, size, one = w.dtype.type(1), w.dtype.type(1), w.dtype.type(1)
-    if normalized:
-        info = np.finfo(type(e))
-        energy, size = normalizer(x, square, eps, info.tiny / info.eps)
-    e = e / size * (step / energy)
-    if size != one:
-        scaled = np.empty(len(w), w.dtype)
-        divide_into(scaled, x, size)
-        x = scaled
-    if not is_step_finite(w, e, x):
+    energy = eps + square if normalized else w.dtype.type(1)
+    gain, tiny = e * (step / energy), least_normal(e)
+    if normalized and not (is_divisor(energy, step / energy, tiny) and is_exact(gain, e, tiny)):
+        gain, power = gain_and_power(x, e, step, eps)
+        if not stays_finite_scaled(w, gain, x, power):
+            return 0 if is_finite(x) else NOT_FINITE
+        add_scaled(w, gain, x, power)
+        return 1
+    if not is_step_finite(w, gain, x):
         return 0 if is_finite(x) else NOT_FINITE
-    add_multiple(w, e, x)
+    add_multiple(w, gain, x)
     return 1
+
+
+@inline
+def least_normal(e: Scalar) -> Any:
+    """The number of e's type above which a sum of squares or a quotient did not underflow."""
+    info = np.finfo(type(e))
+    return info.tiny / info.eps
 
 
 @inline_reordered
@@ -137,17 +144,16 @@ def take_steps(
 ) -> Any:
     """Learn row by row; with `careful`, stop before w would not be finite. Returns the number of rows learned."""
     for i in range(len(X)):
-        x, here, one = X[i], step[min(i, len(step) - 1)], w.dtype.type(1)
+        x, here = X[i], step[min(i, len(step) - 1)]
         f, square = dot_products(w, x)
         if len(out):
             out[i] = f
-        e, energy, size = y[i] - f, one, one
-        if normalized:
-            info = np.finfo(type(e))
-            energy, size = normalizer(x, square, eps, info.tiny / info.eps)
-        if careful or size != one:
+        e, energy = y[i] - f, eps + square if normalized else w.dtype.type(1)
+        share, tiny = here / energy, least_normal(w[0])
+        gain = e * share
+        if careful or not (is_divisor(energy, share, tiny) and is_exact(gain, e, tiny)):
             if apply_row(w, here, eps, normalized, x, e, square) != 1:
                 return i
         else:
-            add_multiple(w, e * (here / energy), x)
+            add_multiple(w, gain, x)
     return len(X)

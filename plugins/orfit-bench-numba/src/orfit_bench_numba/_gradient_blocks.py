@@ -8,12 +8,19 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._gradient_outputs import step_outputs
 
 
 @compiled("W R R f")
 def step_gradient(w: Array, J: Array, E: Array, step: Scalar) -> Any:
     """w <- w + step J'E; if that is not finite, return False and change nothing."""
     return apply_move(w, np.dot(J.T, E), step)
+
+
+@compiled("W R R f f f")
+def step_row(w: Array, J: Array, E: Array, step: Scalar, eps: Scalar, tiny: Scalar) -> Any:
+    """w <- w + step e x / (eps + x'x) for one row; if that is not finite, return False and change nothing."""
+    return step_outputs(w, J[0], E[0].copy(), step, eps, tiny, True, True)
 
 
 @compiled("W R R f f f")

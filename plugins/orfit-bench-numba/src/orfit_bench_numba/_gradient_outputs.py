@@ -1,4 +1,4 @@
-"""Gradient steps with several outputs, and what divides the steps of rows."""
+"""Gradient steps with several outputs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, stays_finite
+from orfit_bench_numba._normalized_step import is_divisor, is_exact, step_outputs_by_exponents
 
 
 def learn_several_outputs(
@@ -41,55 +42,43 @@ def take_steps_of_outputs(
     w: Array, X: Array, Y: Array, step: Array, eps: Scalar, tiny: Scalar, normalized: bool, out: Array, careful: bool
 ) -> Any:
     """See `learn_rows`."""
-    n, p = X.shape
-    c = w.shape[1]
-    e, scaled = np.empty(c, w.dtype), np.empty(p, w.dtype)
+    n, c = len(X), w.shape[1]
+    e = np.empty(c, w.dtype)
     for i in range(n):
-        x, gain, size = X[i], step[i], w.dtype.type(1)
+        x = X[i]
         np.dot(x, w, e)
         for k in range(c if len(out) else 0):
             out[i, k] = e[k]
-        if normalized:
-            energy, size = normalizer(x, np.dot(x, x), eps, tiny)
-            gain /= energy
-            if size != 1:
-                divide_into(scaled, x, size)
-                x = scaled
         for k in range(c):
-            e[k] = (Y[i, k] - e[k]) / size * gain
-        if careful:
-            for k in range(c):
-                if not stays_finite(w[:, k], w.dtype.type(1), x, e[k]):
-                    return i
-        for j in range(p):
-            for k in range(c):
-                w[j, k] += x[j] * e[k]
+            e[k] = Y[i, k] - e[k]
+        if not step_outputs(w, x, e, step[i], eps, tiny, normalized, careful):
+            return i
     return n if careful or is_finite(w.reshape(-1)) else NOT_FINITE
 
 
 @inline
-def normalizer(x: Array, square: Scalar, eps: Scalar, tiny: Scalar) -> Any:
-    """(eps + x'x) / size^2 and size: 1, or max |x_j| if the square overflows or underflows.
+def step_outputs(
+    w: Array, x: Array, e: Array, step: Scalar, eps: Scalar, tiny: Scalar, normalized: bool, careful: bool
+) -> Any:
+    """One step for the errors e (c,), which are overwritten; returns False, without a change of w, if it is refused.
 
-    Infinite for a row of zeros, which changes nothing.
+    It is refused, with `careful` or where quotients over- or underflow, if w would not be finite.
     """
-    one = x.dtype.type(1)
-    energy = eps + square
-    if tiny < energy < np.inf:
-        return energy, one
-    size = x.dtype.type(0)
+    share, exact = step, True
+    if normalized:
+        energy = eps + np.dot(x, x)
+        share /= energy
+        exact = is_divisor(energy, share, tiny)
+        for k in range(len(e)):
+            exact &= is_exact(e[k] * share, e[k], tiny)
+    if not exact:
+        return step_outputs_by_exponents(w, x, e, step, eps)
+    for k in range(len(e)):
+        e[k] *= share
+    for k in range(len(e) if careful else 0):
+        if not stays_finite(w[:, k], w.dtype.type(1), x, e[k]):
+            return False
     for j in range(len(x)):
-        size = max(size, abs(x[j]))
-    if size == 0:
-        return one / size, one
-    energy = eps / size / size
-    for j in range(len(x)):
-        energy += (x[j] / size) * (x[j] / size)
-    return energy, size
-
-
-@inline
-def divide_into(scaled: Array, x: Array, size: Scalar) -> None:
-    """scaled <- x / size."""
-    for j in range(len(x)):
-        scaled[j] = x[j] / size
+        for k in range(len(e)):
+            w[j, k] += x[j] * e[k]
+    return True

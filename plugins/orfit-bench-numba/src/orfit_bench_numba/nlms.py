@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import normal_range
 from orfit_bench.kernels.linalg import are_rows_uneven
 from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient
-from orfit_bench_numba._gradient_blocks import step_pseudo_inverse
+from orfit_bench_numba._gradient_blocks import step_pseudo_inverse, step_row
 from orfit_bench_numba._gradient_fleets import make_gradient_fleet_learn
 from orfit_bench_numpy import nlms as reference
 
@@ -39,7 +40,9 @@ def bind_rows(s: Any, p: Any) -> Any:
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'(J J' + eps I)^+ E."""
-    if len(J) > 1 and are_rows_uneven(np.abs(J).max(axis=1)):
+    if len(J) == 1:
+        return bool(step_row(s.w, J, E, p.step_size[0], p.eps, normal_range(J.dtype)[0]))
+    if are_rows_uneven(np.abs(J).max(axis=1)):
         return reference.update(s, J, E, p)
     return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))
 

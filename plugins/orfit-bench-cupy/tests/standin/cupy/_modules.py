@@ -29,7 +29,7 @@ PRELUDE = """
 #include <mutex>
 #include <thread>
 #include <vector>
-using std::fabs; using std::isfinite; using std::isnan; using std::sqrt;
+using std::fabs; using std::frexp; using std::isfinite; using std::isnan; using std::ldexp; using std::sqrt;
 static thread_local long long block_number;
 static thread_local double* block_memory;
 static thread_local int thread_number;
