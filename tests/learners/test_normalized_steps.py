@@ -204,10 +204,11 @@ def test_a_row_of_zeros_teaches_nothing(backend: str, outputs: int) -> None:
 @pytest.mark.parametrize("outputs", [1, OUTPUTS])
 def test_a_step_beyond_all_numbers_is_refused(backend: str, dtype: str, outputs: int) -> None:
     largest = float(np.finfo(dtype).max)
-    X, y = np.full((1, FEATURES), 1e-3, dtype), np.full((1, outputs), largest, dtype)
-    learner = ob.create("one_step_sgd", backend=backend, dtype=dtype)
-    learner.partial_fit(np.ones_like(X), np.ones_like(y) if outputs > 1 else np.ones(1, dtype))
-    before = weights_of(learner).copy()
-    with pytest.raises(ob.DivergedError):
-        learner.partial_fit(X, y if outputs > 1 else y[:, 0])
-    np.testing.assert_array_equal(weights_of(learner), before)
+    for size in (1e-3, *np.linspace(0.3, 0.99, 10)):
+        X, y = np.full((1, 1), size, dtype), np.full((1, outputs), largest, dtype)
+        learner = ob.create("one_step_sgd", backend=backend, dtype=dtype)
+        learner.partial_fit(np.ones_like(X), np.ones_like(y) if outputs > 1 else np.ones(1, dtype))
+        before = weights_of(learner).copy()
+        with pytest.raises(ob.DivergedError):
+            learner.partial_fit(X, y if outputs > 1 else y[:, 0])
+        np.testing.assert_array_equal(weights_of(learner), before)

@@ -42,7 +42,7 @@ def gain_and_power(x: Array, e: Scalar, step: Scalar, eps: Scalar) -> Any:
         return e * size, 0
     (z, i), (v, h) = math.frexp(e), math.frexp(step)
     gain, n = math.frexp(z * v / energy)
-    return 2 * gain, i + h + n - 1 - 2 * k
+    return gain + gain, i + h + n - 1 - 2 * k  # an integer times a float32 would be a float64
 
 
 @inline
