@@ -19,7 +19,14 @@ from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_step_finite
 from orfit_bench_numba._gradient_outputs import learn_several_outputs
-from orfit_bench_numba._normalized_step import add_scaled, gain_and_power, is_divisor, is_exact, stays_finite_scaled
+from orfit_bench_numba._normalized_step import (
+    add_scaled,
+    gain_and_power,
+    is_divisor,
+    is_exact,
+    keeps_digits,
+    stays_finite_scaled,
+)
 from orfit_bench_numba._products import add_multiple
 
 
@@ -151,7 +158,8 @@ def take_steps(
         e, energy = y[i] - f, eps + square if normalized else w.dtype.type(1)
         share, tiny = here / energy, least_normal(w[0])
         gain = e * share
-        if careful or not (is_divisor(energy, share, tiny) and is_exact(gain, e, tiny)):
+        # an infinite gain makes w infinite: then the chunk is learned again, carefully
+        if careful or not (is_divisor(energy, share, tiny) and keeps_digits(gain, e, tiny)):
             if apply_row(w, here, eps, normalized, x, e, square) != 1:
                 return i
         else:

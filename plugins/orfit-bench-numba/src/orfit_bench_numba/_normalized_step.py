@@ -24,7 +24,13 @@ def is_divisor(energy: Scalar, share: Scalar, tiny: Scalar) -> Any:
 @inline
 def is_exact(gain: Any, e: Any, tiny: Scalar) -> Any:
     """Whether gain = e share neither over- nor underflowed."""
-    return tiny < abs(gain) < np.inf or e == 0
+    return keeps_digits(gain, e, tiny) and abs(gain) < np.inf
+
+
+@inline
+def keeps_digits(gain: Any, e: Any, tiny: Scalar) -> Any:
+    """Whether gain = e share did not underflow."""
+    return tiny < abs(gain) or e == 0
 
 
 @inline
