@@ -225,3 +225,9 @@ def normal_range(dtype: Any) -> tuple[float, float]:
     """The numbers between which a sum of squares, or a quotient, neither over- nor underflowed, both exclusive."""
     info = np.finfo(dtype)
     return float(info.tiny / info.eps), math.inf
+
+
+def is_normal(energy: Any) -> bool:
+    """Whether a sum of squares, or a quotient, neither over- nor underflowed."""
+    smallest, largest = normal_range(energy.dtype)
+    return bool(smallest < energy < largest)

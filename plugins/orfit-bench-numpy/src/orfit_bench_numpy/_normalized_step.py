@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite, normal_range
+from orfit_bench.kernels.guards import is_finite, is_normal, normal_range
 from orfit_bench.kernels.linalg import inverse_or_zero
 from orfit_bench.kernels.loops import Array
 
 
 def normalized_step(J: Array, E: Array, step: Any, eps: Any) -> Array:
     """The step (p, r) along x, step e x / (eps + x^H x); zeros for a row of zeros."""
-    smallest, _ = normal_range(E.dtype)
     energy = np.vdot(J, J).real + J.real.dtype.type(eps)
-    share = step / energy  # 0 where the energy is infinite
+    share = energy.dtype.type(step) / energy
     gain = E * share
-    if smallest < energy and smallest < share and are_exact(gain, E):
+    if is_normal(energy) and is_normal(share) and are_exact(gain, E):
         move: Array = J.conj().T.dot(gain)
         return move
     return step_by_exponents(J, E, float(step), float(eps))
