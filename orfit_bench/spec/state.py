@@ -76,6 +76,8 @@ class Field:
         triangle is kept, M'X'X M; "covariance_root" and "information_root", the lower triangular S of P = S S' and the
         upper triangular R of X'X = R'R, likewise. Fields without the dimensions "parameter" and "feature" stay.
         Empty: unknown, so that the method cannot follow the moments of a pipeline.
+    later : bool
+        Whether states of earlier versions of the method lack it; they are loaded with zeros.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Field:
     layered: bool = False
     compared: Compared = "entries"
     role: Role = ""
+    later: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a name that no attribute could have, and an unknown way to compare."""

@@ -68,6 +68,7 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
     roles = {f.name: f.role for f in layout.fields}
     if name in roles and "information_root" in roles.values():  # beside which earlier versions had no mark
         given = {name: np.zeros((), rule.dtype), **given}
+    given = {f.name: np.zeros(layout.shape(f.dims, count), rule.dtype) for f in layout.fields if f.later} | {**given}
     fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     weighting = rule.method.kernel.weighting

@@ -27,7 +27,8 @@ METHOD = Method(
     "few rows; the result is exact while the rank of the rows is at most k.",
     avoid_when="The subspace drifts: all rows count equally and old ones are never forgotten; oja with a constant "
     "step adapts. Rows are noisy and their leading singular values close: truncation after every step may discard a "
-    "direction that matters later.",
+    "direction that matters later. Where they tie at the cut, rounding decides which stays, so that the result may "
+    "depend on the chunk size.",
     formulas="U, Sigma <- the k leading singular vectors and values of [U Sigma, Y], Y the N rows as columns\n"
     "nothing is centred",
     source="Krasulina paper, Experiments (the incremental algorithm of Arora et al. 2012); thesis, eq. (3.3) and (3.4)",

@@ -9,13 +9,18 @@ from orfit_bench.catalogue.shared.merging import UNION
 from orfit_bench.spec.merge import Combine
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.state import Field, Growth, Settings, StateSpec
+from orfit_bench.spec.state import Field, Growth, PrecisionWarning, Settings, StateSpec
 from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Choice, Integer
 
 
 def _limited(settings: Settings) -> bool:
     return settings["memory"] is not None
+
+
+def _may_grow(settings: Settings) -> bool:
+    """Whether the memory forgets directions however large they are, so that weights may grow without end."""
+    return _limited(settings) and settings["summary"] in ("latest", "random")
 
 
 METHOD = Method(
@@ -26,7 +31,10 @@ METHOD = Method(
     "`memory` directions; models with many more parameters than rows benefit most. There is no step size to tune.",
     avoid_when="Targets are noisy: every row is fitted exactly, noise included; rls with a ridge averages noise out. "
     "There are many more rows than parameters, or the target drifts: rls with a forgetting factor or nlms adapts, "
-    "orfit without a limit cannot.",
+    "orfit without a limit cannot. With summary='latest' or 'random' the memory holds half or more of the directions "
+    "of the rows: errors and weights then grow with every row, and a warning says when half of the digits are lost. "
+    "With summary='ipca' singular values tie at the cut, as those of zeros and ones may: rounding then decides which "
+    "direction stays, so that the result may depend on the chunk size.",
     formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\n"
     "U, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
     source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalized residuals)",
@@ -57,6 +65,21 @@ METHOD = Method(
                 "weight of each direction: singular value for ipca, norm of the residual otherwise",
                 when=_limited,
             ),
+            Field(
+                "direction_errors",
+                ("direction",),
+                "estimated error of each direction by rounding, at most 1",
+                when=_may_grow,
+                compared="nothing",
+                later=True,
+            ),
+            Field("precision_lost", (), "1 once a direction has lost half of its digits", when=_may_grow, later=True),
+        ),
+        warning=PrecisionWarning(
+            "precision_lost",
+            "half of the digits of a direction are lost: the memory holds most of the directions of the rows, and "
+            "forgets large ones, so that errors and weights grow with every row. Remedies: summary='ipca' or "
+            "'largest', or a memory of less than half the rank of the rows",
         ),
         growth=Growth("direction", max_directions),
     ),

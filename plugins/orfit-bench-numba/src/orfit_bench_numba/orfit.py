@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.limited_memory import errors_of_step, keep_errors, kept_positions, order_by_size
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import BLOCK, learn_in_blocks, new_directions
+from orfit_bench_numba._coordinate_rows import SUMMARIES
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
 from orfit_bench_numba._strip_products import combine
-from orfit_bench_numba._truncated_basis import SUMMARIES, has_bounded_products, learn_block, reorthonormalize
+from orfit_bench_numba._truncated_basis import has_bounded_products, learn_block, reorthonormalize
 
 CHECKS_ROWS = True
 
@@ -76,11 +78,14 @@ def _update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return False
     if hasattr(s, "singular_values"):
         V, sigma = summarize(U, s.singular_values[:n], R, J, p)
+        errors = errors_of_step(s, J, R) if hasattr(s, "direction_errors") else None
         if not np.isfinite(sigma).all():
             return False
         m = len(sigma)
         combine(s.basis[:m], Q[:0], np.ascontiguousarray(V.T), U, Q)
         s.singular_values[:m], s.count[0] = sigma, m
+        if errors is not None:
+            keep_errors(s, errors, kept_positions(len(errors), p))
         if p.t % RENEWAL_PERIOD == 0:
             reorthonormalize(s.basis[:m])
     else:
@@ -97,18 +102,14 @@ def summarize(U: Array, sigma: Array, R: Array, J: Array, p: Any) -> tuple[Array
         M[:n, :n], M[:n, n:], M[n:, n:] = np.diag(sigma), U @ J.T, R
         V, values, _ = np.linalg.svd(M, full_matrices=False)
         return V[:, : p.memory], values[: p.memory]
-    V, kept = np.eye(n + a, dtype=R.dtype), np.arange(n + a)
+    V = np.eye(n + a, dtype=R.dtype)
     if p.summary == "largest":
         turned, rho, _ = np.linalg.svd(R, full_matrices=False)
         V[n:, n:] = turned
         values = np.concatenate([sigma, rho])
-        kept = np.argsort(-values, kind="stable")[: p.memory]
+        kept = order_by_size(values, n)[: p.memory]
         return V[:, kept], values[kept]
     size = np.abs(R).max(axis=1)  # so that no square over- or underflows
     values = np.concatenate([sigma, size * np.linalg.norm(R / size[:, None], axis=1)])
-    if p.summary == "latest":
-        kept = kept[-p.memory :]
-    else:
-        for u in p.draws[0][: max(0, n + a - p.memory)]:
-            kept = np.delete(kept, int(u * len(kept)))
+    kept = kept_positions(n + a, p)
     return V[:, kept], values[kept]

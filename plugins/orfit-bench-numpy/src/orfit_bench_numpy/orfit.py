@@ -8,6 +8,7 @@ Shapes: J (q, p) gradients, the thesis' J'; E (q, r) errors, w (p, r), U (p, n),
 import numpy as np
 
 from orfit_bench.kernels.guards import is_bounded, is_finite
+from orfit_bench.kernels.limited_memory import errors_of_step, keep_errors, kept_positions, order_by_size
 from orfit_bench.kernels.loops import Array, make_learn, make_step
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
@@ -23,11 +24,14 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     w = s.w + Q @ solve_fit(R, E)  # eq. (3.10): w + J~ (J'J~)^-1 E, where J'J~ = R'R
     if not (is_finite(w) and is_bounded(J)):
         return False
+    errors = errors_of_step(s, J, R) if hasattr(s, "direction_errors") else None
     if not hasattr(s, "singular_values"):
         append_directions(s, Q)  # Algorithms 1 and 3: no limit
     elif not replace_memory(s, *SUMMARIES[p.summary](Extended(U, s.singular_values[: s.count[0]], Q, R, J.T), p)):
         return False
     s.w[...] = w
+    if errors is not None:
+        keep_errors(s, errors, kept_positions(len(errors), p))
     return True
 
 
@@ -37,34 +41,24 @@ def summarize_by_svd(memory: Extended, p: Params) -> tuple[Array, Array]:
 
 
 def keep_largest(memory: Extended, p: Params) -> tuple[Array, Array]:
-    """The conference paper's memory: the residual directions of largest norm."""
+    """The conference paper's memory: the residual directions of largest norm; the earliest of equal ones."""
     V, rho, _ = np.linalg.svd(memory.R, full_matrices=False)
     values = np.concatenate([memory.sigma, rho])
-    order = np.argsort(-values, kind="stable")[: p.memory]
+    order = order_by_size(values, len(memory.sigma))[: p.memory]
     return np.column_stack([memory.U, memory.Q @ V])[:, order], values[order]
 
 
-def keep_latest(memory: Extended, p: Params) -> tuple[Array, Array]:
-    """The latest directions (thesis, section 5.1)."""
-    directions, values = all_directions(memory)
-    return directions[:, -p.memory :], values[-p.memory :]
+def keep_by_age(memory: Extended, p: Params) -> tuple[Array, Array]:
+    """The latest directions, or all but those drawn without replacement by p.draws (thesis, section 5.1).
+
+    The value of a new direction is the norm of its row of R.
+    """
+    values = np.concatenate([memory.sigma, row_norms(memory.R)])
+    kept = kept_positions(len(values), p)
+    return np.column_stack([memory.U, memory.Q])[:, kept], values[kept]
 
 
-def keep_random(memory: Extended, p: Params) -> tuple[Array, Array]:
-    """Directions drawn without replacement by the uniform numbers in p.draws (thesis, section 5.1)."""
-    directions, values = all_directions(memory)
-    kept = list(range(len(values)))
-    for u in p.draws[0][: max(0, len(values) - p.memory)]:
-        del kept[int(u * len(kept))]
-    return directions[:, kept], values[kept]
-
-
-SUMMARIES = {"ipca": summarize_by_svd, "largest": keep_largest, "latest": keep_latest, "random": keep_random}
-
-
-def all_directions(memory: Extended) -> tuple[Array, Array]:
-    """The stored and new directions (p, n + a), with the norms of the latter's rows of R as values (n + a,)."""
-    return np.column_stack([memory.U, memory.Q]), np.concatenate([memory.sigma, row_norms(memory.R)])
+SUMMARIES = {"ipca": summarize_by_svd, "largest": keep_largest, "latest": keep_by_age, "random": keep_by_age}
 
 
 def row_norms(R: Array) -> Array:

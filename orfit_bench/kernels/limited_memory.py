@@ -1,0 +1,79 @@
+"""What kernels with a limited memory of directions share: which directions they keep, and how exact those are.
+
+A new direction is the residual r of a gradient x, whose parts along the stored directions u_j are a_j = u_j'x. So it
+has their errors and that of rounding, enlarged: (eps^2 |x|^2 + sum e_j^2 a_j^2)^(1/2) / |r|. With most directions
+of the gradients in the memory this grows with every row, unless the memory keeps what is large.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@cache
+def half_of_digits(dtype: Any) -> float:
+    """The error of a direction above which half of its digits are lost."""
+    return math.sqrt(np.finfo(dtype).eps)
+
+
+def errors_of_step(s: Any, J: Array, R: Array) -> Array:
+    """The estimated errors (n + a,) of the stored directions and of the new ones that a step brings, 1 at most.
+
+    J (q, p) are its gradients, of which R (a, q) are the parts along the new directions.
+    """
+    n, size = int(s.count[0]), np.abs(J).max(axis=1, keepdims=True)
+    G = np.divide(J, size, out=np.zeros_like(J), where=size > 0)  # whose squares neither over- nor underflow
+    eps, parts = float(np.finfo(J.dtype).eps), s.direction_errors[:n] * (G @ s.basis[:n].T)
+    noise = eps**2 * np.vecdot(G, G) + np.vecdot(parts, parts)
+    scaled = np.divide(R, size.T, out=np.zeros_like(R), where=size.T > 0)
+    shares = 1 / scaled if scaled.size == 1 else np.linalg.pinv(scaled)  # (q, a) of J in each direction
+    return np.concatenate([s.direction_errors[:n], np.minimum(np.sqrt(noise @ np.square(shares)), 1)])
+
+
+def keep_errors(s: Any, errors: Array, kept: Array) -> None:
+    """Store the errors of those directions that are kept, and mark a state in which one has lost half of its digits."""
+    s.direction_errors[: len(kept)] = errors[kept]
+    if errors.max(initial=0) > half_of_digits(errors.dtype):
+        s.precision_lost[...] = 1
+
+
+def kept_positions(n: int, p: Any) -> Array:
+    """Which of n directions, the new ones last, a memory keeps by age or by chance: the latest, or all but those drawn.
+
+    Each of the uniform numbers in p.draws removes one of those that are left.
+    """
+    kept = list(range(n))
+    if p.summary == "latest":
+        return np.array(kept[-p.memory :])
+    for u in p.draws[0][: max(0, n - p.memory)]:
+        del kept[int(u * len(kept))]
+    return np.array(kept)
+
+
+def least_share(dtype: Any) -> float:
+    """A size is larger than another if this share of it is: equal ones may differ in the last quarter of their digits.
+
+    Rounding depends on the chunk and the backend: residuals of one norm come out different.
+    """
+    return 1 - math.pow(np.finfo(dtype).eps, 0.75)
+
+
+def order_by_size(sizes: Array, n: int) -> Array:
+    """The positions of sizes in descending order, of which the first n are ordered already.
+
+    Each is inserted before those that it exceeds by more than rounding, so that the earliest of equal ones is first.
+    """
+    order, share = list(range(n)), least_share(sizes.dtype)
+    for i in range(n, len(sizes)):
+        place = i
+        while place > 0 and sizes[order[place - 1]] < share * sizes[i]:
+            place -= 1
+        order.insert(place, i)
+    return np.array(order, np.intp)

@@ -1,0 +1,183 @@
+"""Rows of ORFit with a limited memory in coordinates of a block, one after another: see `_truncated_basis`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench_numba._arrowhead_svd import decompose
+from orfit_bench_numba._compile import compiled, inline
+
+IPCA, LARGEST, LATEST, RANDOM = range(4)
+SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
+
+
+class Memory(NamedTuple):
+    """In coordinates: a column of T and a value for each direction, one more than are kept; the change Z of w."""
+
+    T: Array  # (n + k, m + 1)
+    sigma: Array  # (m + 1,)
+    Z: Array  # (n + k, c)
+    errors: Array  # (m + 1,), estimated, where directions are kept by age or chance
+
+
+class Rows(NamedTuple):
+    """The rows in coordinates, size H, their targets, and the directions drawn for them."""
+
+    H: Array  # (k, n + k)
+    size: Array
+    Y: Array
+    drawn: Array
+
+
+class Limits(NamedTuple):
+    """Where rows change nothing, which residuals are equal, and which errors of directions are too large."""
+
+    cut: Scalar
+    """A row whose residual is at most so large a share of it changes nothing."""
+    share: Scalar
+    """See `least_share`."""
+    eps: Scalar
+    half: Scalar
+    """See `half_of_digits`."""
+
+
+@compiled("W (W w W w) (R r R r) (W W W) i i f (f f f f)")
+def learn_coordinates(
+    out: Array,
+    memory: Memory,
+    rows: Rows,
+    buffers: tuple[Array, Array, Array],
+    n: int,
+    summary: int,
+    reach: Scalar,
+    limits: Limits,
+) -> Any:
+    """Learn row after row; returns the number of rows learned, of directions kept, and of rows that changed them.
+
+    out holds the predictions of the weights before the block. reach bounds the weights: a row is refused before it is
+    infinite. The last result is whether a direction has lost half of its digits.
+    """
+    T, sigma, Z, errors = memory
+    H, size, Y, drawn = rows
+    cut, share, eps, half = limits
+    ages = summary in (LATEST, RANDOM)
+    new, W, room = buffers
+    (n_coordinates, width), c = T.shape, Z.shape[1]
+    order, work, V = np.empty(width, np.int64), np.empty((width + 2, width)), np.empty((width, width))
+    a, e, (d, z, values) = room[0, :width], room[1], np.empty((3, width))
+    old, count, changes, learned, lost = T, n, 0, len(H), False
+    for i in range(len(H)):
+        u = n + i + 1
+        x, r, span = room[2, :u], room[3, :u], room[4, :u]
+        for j in range(u):
+            x[j] = H[i, j]
+        for q in range(c if i > 0 else 0):
+            move = size[i] * 0
+            for j in range(u):
+                move += x[j] * Z[j, q]
+            out[i, q] += size[i] * move
+        project_off(r, x, old[:u], count, a, span)
+        for q in range(count):  # [U Sigma, x] in coordinates of [U, r]: diag(sigma) and the column U'x
+            d[q], z[q] = sigma[q], size[i] * a[q]
+        noise = estimate_noise(errors, a, count, eps, x) if ages else 0.0
+        project_off(r, r, old[:u], count, a, span)
+        length, norm = math.sqrt(np.dot(r, r)), math.sqrt(np.dot(x, x))
+        if not length > cut * norm:
+            continue
+        for j in range(u):
+            r[j] /= length
+            old[j, count] = r[j]
+        d[count], z[count] = 0, size[i] * np.dot(r, x)
+        for q in range(c):  # (x'r)^-1 e (eq. 3.10)
+            e[q] = (Y[i, q] - out[i, q]) / z[count]
+            reach += abs(e[q])
+        if not (reach < np.inf and z[count] < np.inf):
+            learned = i
+            break
+        kept = min(count + 1, width - 1)
+        if summary == IPCA:
+            turn = V.reshape(-1)[: (count + 1) ** 2].reshape((count + 1, count + 1))
+            decompose(d[: count + 1], z[: count + 1], turn, values, work, order)
+            if not sigma.dtype.type(values[0]) < np.inf:
+                learned = i
+                break
+            for q in range(count + 1):
+                for j in range(count + 1):
+                    W[q, j] = turn[q, j]
+            d, values = values, d
+            np.dot(old[:u], W.T, new[:u])
+        else:
+            d[count] = z[count]
+            choose_directions(order, d, count + 1, kept, summary, drawn[i], share)
+            errors[count] = min(1.0, math.sqrt(noise) / length)
+            lost = lost or errors[count] > half
+            for q in range(kept):
+                z[q] = d[order[q]]
+                for j in range(u):
+                    new[j, q] = old[j, order[q]]
+            for q in range(kept if ages else 0):  # which are in order
+                errors[q] = errors[order[q]]
+            d, z = z, d
+        for q in range(kept):
+            sigma[q] = d[q]
+        for j in range(u):
+            for q in range(c):
+                Z[j, q] += r[j] * e[q]
+        old, new = new, old
+        count, changes = kept, changes + 1
+    if changes % 2:  # old is the work space, and new is T
+        for j in range(n_coordinates):
+            for q in range(width):
+                new[j, q] = old[j, q]
+    return learned, count, changes, lost
+
+
+@inline
+def estimate_noise(errors: Array, a: Array, count: int, eps: Scalar, x: Array) -> Any:
+    """The square of the error of x - T a by rounding and by those of the first `count` columns of T."""
+    square = eps * eps * np.dot(x, x)
+    for q in range(count):
+        square += (errors[q] * a[q]) * (errors[q] * a[q])
+    return square
+
+
+@inline
+def project_off(r: Array, x: Array, T: Array, count: int, a: Array, span: Array) -> None:
+    """r <- x - T a, a = T'x, for the first `count` columns of T."""
+    np.dot(x, T, a)
+    for q in range(count, len(a)):
+        a[q] = 0
+    np.dot(T, a, span)
+    for j in range(len(x)):
+        r[j] = x[j] - span[j]
+
+
+@inline
+def choose_directions(
+    order: Indices, values: Array, n: int, kept: int, summary: int, drawn: Scalar, share: Scalar
+) -> None:
+    """order <- the directions to keep of n, the new one last: the largest, the latest, or all but the one drawn."""
+    if summary == LARGEST:
+        sort_descending(order, values, n, share)
+        return
+    dropped = 0 if summary == LATEST else int(drawn)
+    for q in range(kept):
+        order[q] = q + 1 if kept < n and q >= dropped else q
+
+
+@inline
+def sort_descending(order: Indices, values: Array, n: int, share: Scalar) -> None:
+    """order <- the positions of the n values in descending order, stable; few are out of order.
+
+    A value goes before those that are less than `share` of it: smaller by more than rounding.
+    """
+    for i in range(n):
+        j = i
+        while j > 0 and values[order[j - 1]] < share * values[i]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = i
