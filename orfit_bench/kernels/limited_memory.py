@@ -57,6 +57,7 @@ def kept_positions(n: int, p: Any) -> Array:
     return np.array(kept)
 
 
+@cache
 def least_share(dtype: Any) -> float:
     """A size is larger than another if this share of it is: equal ones may differ in the last quarter of their digits.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench.kernels.limited_memory import half_of_digits, least_share
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._compile import compiled, inline
@@ -33,33 +35,31 @@ class Rows(NamedTuple):
     drawn: Array
 
 
-class Limits(NamedTuple):
-    """Where rows change nothing, which residuals are equal, and which errors of directions are too large."""
+@cache
+def find_limits(dtype: Any) -> Array:
+    """Four numbers by which rows and directions are compared.
 
-    cut: Scalar
-    """A row whose residual is at most so large a share of it changes nothing."""
-    share: Scalar
-    """See `least_share`."""
-    eps: Scalar
-    half: Scalar
-    """See `half_of_digits`."""
+    The share of a row that a residual must exceed, `least_share`, eps, and `half_of_digits`.
+    """
+    eps = float(np.finfo(dtype).eps)
+    return np.array([math.sqrt(eps), least_share(dtype), eps, half_of_digits(dtype)], dtype)
 
 
-@compiled("W (W w W w) (R r R r) (W W W) i i f (f f f f)")
+@compiled("W (W w W w) (R r R r) (W W W) r i i f")
 def learn_coordinates(
     out: Array,
     memory: Memory,
     rows: Rows,
     buffers: tuple[Array, Array, Array],
+    limits: Array,
     n: int,
     summary: int,
     reach: Scalar,
-    limits: Limits,
 ) -> Any:
     """Learn row after row; returns the number of rows learned, of directions kept, and of rows that changed them.
 
     out holds the predictions of the weights before the block. reach bounds the weights: a row is refused before it is
-    infinite. The last result is whether a direction has lost half of its digits.
+    infinite. For limits see `find_limits`. The last result is whether a direction has lost half of its digits.
     """
     T, sigma, Z, errors = memory
     H, size, Y, drawn = rows

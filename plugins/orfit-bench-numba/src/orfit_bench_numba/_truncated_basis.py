@@ -20,11 +20,10 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.limited_memory import half_of_digits, least_share
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import count_safe_rows, orthogonalize_block
-from orfit_bench_numba._coordinate_rows import learn_coordinates
+from orfit_bench_numba._coordinate_rows import LATEST, RANDOM, find_limits, learn_coordinates
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gram_orthogonalize import orthogonalize
 from orfit_bench_numba._strip_products import combine
@@ -44,7 +43,7 @@ def learn_block(
     if found is None:
         return NOT_FINITE
     Q, H, scale, F, lengths, alone = found
-    k, c, eps = len(Q), Y.shape[1], float(np.finfo(X.dtype).eps)
+    k, c = len(Q), Y.shape[1]
     most, predictions = min(m, n + k), out[:k]
     T, sigma, Z = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype), np.zeros((n + k, c), X.dtype)
     T[n:], sigma[:n] = 0, s.singular_values[:n]
@@ -55,11 +54,13 @@ def learn_block(
     largest = max(s.w.max(), -s.w.min())
     reach = -math.inf if alone else largest
     errors = np.zeros(most + 1, X.dtype)
-    if has_errors := hasattr(s, "direction_errors"):
+    has_errors = summary in (LATEST, RANDOM)
+    if has_errors:
         errors[:n] = s.direction_errors[:n]
     memory, rows = (T, sigma, Z, errors), (H, scale * size, Y, drawn)
-    limits = math.sqrt(eps), least_share(X.dtype), eps, half_of_digits(X.dtype)
-    learned, count, changes, lost = learn_coordinates(predictions, memory, rows, buffers, n, summary, reach, limits)
+    learned, count, changes, lost = learn_coordinates(
+        predictions, memory, rows, buffers, find_limits(X.dtype), n, summary, reach
+    )
     if not changes:
         return int(learned)
     A, W = np.concatenate([T[:, :count].T, Z.T]), np.ascontiguousarray(s.w.T)
@@ -73,7 +74,8 @@ def learn_block(
     s.w[...], s.singular_values[:count], s.count[0] = W.T, sigma[:count], count
     if has_errors:
         s.direction_errors[:count] = errors[:count]
-        s.precision_lost[...] = max(s.precision_lost, lost)
+        if lost:
+            s.precision_lost[...] = 1
     if F is None and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
         reorthonormalize(s.basis[:count])
     return int(learned)
