@@ -18,9 +18,12 @@ Array = NDArray[Any]
 
 
 @cache
-def half_of_digits(dtype: Any) -> float:
-    """The error of a direction above which half of its digits are lost."""
-    return math.sqrt(np.finfo(dtype).eps)
+def most_error(dtype: Any) -> float:
+    """The estimated error of a direction from which on the state is marked, 9e-6 (in single precision 0.03).
+
+    A row that nearly depends on those before it seems to lose more digits than it does, since their errors cancel.
+    """
+    return 16 * math.pow(np.finfo(dtype).eps, 0.4)
 
 
 def errors_of_step(s: Any, J: Array, R: Array) -> Array:
@@ -40,7 +43,7 @@ def errors_of_step(s: Any, J: Array, R: Array) -> Array:
 def keep_errors(s: Any, errors: Array, kept: Array) -> None:
     """Store the errors of those directions that are kept, and mark a state in which one has lost half of its digits."""
     s.direction_errors[: len(kept)] = errors[kept]
-    if errors.max(initial=0) > half_of_digits(errors.dtype):
+    if errors.max(initial=0) > most_error(errors.dtype):
         s.precision_lost[...] = 1
 
 

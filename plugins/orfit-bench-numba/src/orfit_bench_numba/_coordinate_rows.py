@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.limited_memory import half_of_digits, least_share
+from orfit_bench.kernels.limited_memory import least_share, most_error
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._compile import compiled, inline
@@ -39,10 +39,10 @@ class Rows(NamedTuple):
 def find_limits(dtype: Any) -> Array:
     """Four numbers by which rows and directions are compared.
 
-    The share of a row that a residual must exceed, `least_share`, eps, and `half_of_digits`.
+    The share of a row that a residual must exceed, `least_share`, eps, and `most_error`.
     """
     eps = float(np.finfo(dtype).eps)
-    return np.array([math.sqrt(eps), least_share(dtype), eps, half_of_digits(dtype)], dtype)
+    return np.array([math.sqrt(eps), least_share(dtype), eps, most_error(dtype)], dtype)
 
 
 @compiled("W (W w W w) (R r R r) (W W W) r i i f")
@@ -63,7 +63,7 @@ def learn_coordinates(
     """
     T, sigma, Z, errors = memory
     H, size, Y, drawn = rows
-    cut, share, eps, half = limits
+    cut, share, eps, most = limits
     ages = summary in (LATEST, RANDOM)
     new, W, room = buffers
     (n_coordinates, width), c = T.shape, Z.shape[1]
@@ -114,7 +114,7 @@ def learn_coordinates(
             d[count] = z[count]
             choose_directions(order, d, count + 1, kept, summary, drawn[i], share)
             errors[count] = min(1.0, math.sqrt(noise) / length)
-            lost = lost or errors[count] > half
+            lost = lost or errors[count] > most
             for q in range(kept):
                 z[q] = d[order[q]]
                 for j in range(u):
