@@ -150,7 +150,7 @@ def run_command(
         ensure_writable(output)  # raises if the output has no file name
         ensure_writable(output.with_suffix(".html"))
         ensure_distinct(output, output.with_suffix(".html"))
-    stored = 0 if fresh else sum(1 for _ in folder_of(output).glob("*.json"))
+    stored = 0 if fresh or not output.name else sum(1 for _ in folder_of(output).glob("*.json"))
     with _cluster(executor, address) as client, _progress(stored) as progress:
         results = bench.run(
             suite,

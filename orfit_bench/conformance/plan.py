@@ -138,8 +138,7 @@ def _pairs_of_plugin(name: str, everything: list[Pair]) -> list[Pair]:
         return []
     if not found:
         plugins = {p.name for p in known.plugins}
-        tables = (known.methods, known.backends, known.streams, known.metrics, known.experiments)
-        near = suggest(name, plugins.union(*tables))
+        near = suggest(name, {*known.methods, *known.backends, *plugins})
         raise ValueError(f"no method, backend, plugin, stream, metric or experiment is named {name!r}{near}")
     if broken := [p for p in found if p.state != "ok"]:
         raise ValueError(f"plugin {name!r} is {broken[0].state}: {broken[0].reason}")

@@ -15,11 +15,10 @@ Array = Any
 class LinearRows(StreamingEstimator):
     """An estimator whose rows get a constant column for the intercept."""
 
-    _has_intercept: bool
-
-    def _begin_learner(self) -> None:
-        super()._begin_learner()
-        self._has_intercept = self.fit_intercept and self._model(self._parameters) is LINEAR
+    @property
+    def _has_intercept(self) -> bool:
+        """Whether the learner was made for rows with a constant column."""
+        return bool(self._parameters["fit_intercept"]) and self._model(self._parameters) is LINEAR
 
     def _rows(self, X: Array) -> Array:
         """Rows as the learner gets them."""

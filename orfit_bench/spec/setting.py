@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.schedules import Constant, Schedule
+from orfit_bench.schedules import Schedule
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import SettingType
 
@@ -98,8 +98,8 @@ def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping
     kind = np.finfo(dtype).dtype.type
     for setting in settings if kind is not np.float64 else ():
         value = values[setting.name]
-        varies = isinstance(value, Schedule) and not isinstance(value, Constant)
-        number = float(value(np.ones(1, np.int64))[0]) if isinstance(value, Schedule) else value
+        varies = isinstance(value, Schedule)
+        number = float(value(np.ones(1, np.int64))[0]) if varies else value
         if not isinstance(number, float):
             continue
         with np.errstate(all="ignore"):

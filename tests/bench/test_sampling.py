@@ -15,7 +15,7 @@ from orfit_bench.spec import Data, Integer, Setting, Stream
 LEARNERS = [
     ("sgd", {"loss": "huber", "step_size": 0.1, "momentum": 0.5, "averaging": "uniform"}),
     ("sgd", {"batch_size": 5}),
-    ("orfit", {"memory": 2, "summary": "random"}),
+    ("orfit", {"memory": 1, "summary": "random"}),
     ("rls", {"forgetting_factor": 0.9}),
 ]
 

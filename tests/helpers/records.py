@@ -49,7 +49,7 @@ def cell(method: str, stream: str = "regression", settings: Any = (), protocol: 
 def measured(*arguments: Any, **more: Any) -> dict[str, Any]:
     record = run_cell(cell(*arguments, **more))
     assert record["status"] == "ok", record["reason"]
-    assert record["notes"] == []
+    assert record["notes"] == [], record["notes"]
     metrics: dict[str, Any] = record["metrics"]
     return metrics
 

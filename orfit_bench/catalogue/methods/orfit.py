@@ -31,10 +31,9 @@ METHOD = Method(
     "`memory` directions; models with many more parameters than rows benefit most. There is no step size to tune.",
     avoid_when="Targets are noisy: every row is fitted exactly, noise included; rls with a ridge averages noise out. "
     "There are many more rows than parameters, or the target drifts: rls with a forgetting factor or nlms adapts, "
-    "orfit without a limit cannot. With summary='latest' or 'random' the memory holds half or more of the directions "
-    "of the rows: errors and weights then grow with every row, and a warning says when half of the digits are lost. "
-    "With summary='ipca' singular values tie at the cut, as those of zeros and ones may: rounding then decides which "
-    "direction stays, so that the result may depend on the chunk size.",
+    "orfit without a limit cannot. The memory holds half or more of the directions of the rows with summary='latest' "
+    "or 'random' (errors and weights grow with every row, until a warning), or singular values tie at the cut with "
+    "'ipca' (rounding, and so the chunk size, decides which stays).",
     formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\n"
     "U, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
     source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalized residuals)",

@@ -8,13 +8,18 @@ from orfit_bench.spec.stream import Array
 
 
 def measure(record: Record) -> float | None:
-    """Deviation of the weights from the batch solution for the learned rows; None if the method has none."""
+    """Deviation of the weights from the batch solution for the learned rows; None if the method has none for them.
+
+    Most have none where targets are missing.
+    """
     learner, method = record.learner, record.learner.method
     if method.theory.batch is None or not method.traits.supervised or not learned_once(record):
         return None
     X, Y = np.asarray(record.data.X, float), targets(record)
     want = method.theory.batch(X, Y, np.zeros((X.shape[1], Y.shape[1])), learner.settings)
-    return None if want is None else deviation(learner.array(method.state.weights), want)
+    if want is None or np.isnan(want).any():
+        return None
+    return deviation(learner.array(method.state.weights), want)
 
 
 def memory(record: Record) -> float:
