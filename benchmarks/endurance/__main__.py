@@ -35,8 +35,8 @@ accurate.
 {table}
 
 If a direction never occurs in the rows and ff < 1, P grows in that direction like ff^-t until its rounding errors
-dominate the other directions (third column). The learner warns when half of the digits are lost (triangle), and later
-stops with an error (cross) in the state that the last rows of the table describe; see
+dominate the other directions (right column of the figure). The learner warns when half of the digits are lost
+(triangle) and later raises an error (cross); the last rows of the table describe its state at that point; see
 [decision 0004](decisions/0004-digits-of-rls.md).
 
 Written by `python3 dev.py python -m benchmarks.endurance` on {date}, NumPy {numpy}, float64.

@@ -53,9 +53,7 @@ FILE = click.Path(path_type=Path)
     metavar="S",
     help="Time limit for a check, in seconds; slow checks get ten times as long.",
 )
-@click.option(
-    "--allow-unproven", is_flag=True, help="Exit with 0 although no law or batch solution would notice wrong numbers."
-)
+@click.option("--allow-unproven", is_flag=True, help="Exit with 0 even if a method is unproven.")
 @click.option("-x", "--exitfirst", "exit_first", is_flag=True, help="Stop at the first check that fails.")
 @click.option("--list", "listed", is_flag=True, help="List the checks and what they test, without running them.")
 @click.option(

@@ -40,7 +40,8 @@ def with_wide(command: Decorated) -> Decorated:
 def with_columns(command: Decorated) -> Decorated:
     """Add the option --column, the argument `columns`; tables with chosen columns leave out none of them."""
     text = (
-        "Show this variable of the results beside method, backend and stream; may be repeated. Default: by the error."
+        "Show this variable of the results next to method, backend and stream; may be repeated. Default: columns that "
+        "suit the kind of error."
     )
     return click.option("--column", "columns", multiple=True, metavar="NAME", callback=_keep_columns, help=text)(
         command

@@ -31,7 +31,7 @@ TIMEOUT = 300.0
     default=1.0,
     show_default=True,
     metavar="GB",
-    help="Memory that a metric may take, in GB. Above it, it is n/a, with the reason in the notes.",
+    help="Memory that a metric may use, in GB. A metric that needs more is n/a, and the notes say why.",
 )
 @click.option(
     "--memory-limit",
@@ -97,10 +97,10 @@ def run_command(
     that it cannot learn.
 
     With --data, methods run on the rows of a file: .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr, local or
-    by URL, read in batches. All columns but the --target are features. A target of texts is for classification, one of
-    numbers for regression; integers are numbers, unless a method for labels is named. Columns of texts and missing
-    values are refused by name, without --one-hot and --indicators. --categorical makes columns of
-    the values of any column, as --one-hot does of texts. --gaps keeps rows without a target, for filters.
+    by URL, read in batches. All columns but the --target are features. A target column of strings is used for
+    classification, one of numbers for regression; integers are numbers unless a classification method is named. String
+    columns require --one-hot, missing values --indicators. --categorical encodes a named column of strings, integers or
+    booleans in the same way as --one-hot. --gaps keeps rows without a target, for filters.
 
     Each cell runs in a fresh process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
     run is resumed by giving the same command again. --method, --backend, --stream, --target, --drop,

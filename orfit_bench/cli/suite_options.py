@@ -31,7 +31,10 @@ OPTIONS = (
         help="Run on this stream. Default: depends on the kind of method.",
     ),
     click.option(
-        "--data", multiple=True, metavar="FILE", help="Run on the rows of this file or URL; its options are for each."
+        "--data",
+        multiple=True,
+        metavar="FILE",
+        help="Run on the rows of this file or URL; may be repeated. The options that mention FILE apply to every file.",
     ),
     click.option(
         "--target", "targets", multiple=True, metavar="COLUMN", help="Column of FILE to predict. Default: none."
@@ -39,15 +42,21 @@ OPTIONS = (
     click.option("--test", type=float, metavar="SHARE", help="Share of the rows of FILE, the last ones, to test on."),
     click.option("--time", metavar="COLUMN", help="Column of FILE that orders the rows; it is not learned."),
     click.option("--drop", "dropped", multiple=True, metavar="COLUMN", help="Column of FILE that is not learned."),
-    click.option("--one-hot", is_flag=True, help="Make one column of each text in the columns of texts of FILE."),
+    click.option(
+        "--one-hot", is_flag=True, help="Encode each string column of FILE as one 0/1 column per distinct value."
+    ),
     click.option(
         "--categorical",
         multiple=True,
         metavar="COLUMN",
-        help="Make one column of each value in this column of FILE: texts, integers or booleans.",
+        help="Encode this column of FILE (strings, integers or booleans) as one 0/1 column per distinct value.",
     ),
-    click.option("--indicators", is_flag=True, help="Make missing values of FILE 0, with a column that says where."),
-    click.option("--gaps", is_flag=True, help="Keep rows of FILE without a target, which filters only predict."),
+    click.option(
+        "--indicators", is_flag=True, help="Replace missing values of FILE by 0, and add a 0/1 column that marks them."
+    ),
+    click.option(
+        "--gaps", is_flag=True, help="Keep rows of FILE that have no target; filters predict them without a correction."
+    ),
     click.option(
         "--rows",
         multiple=True,

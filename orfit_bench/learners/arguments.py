@@ -42,7 +42,7 @@ def model_for(given: object, method: Method) -> Model:
         raise ValueError(f"model: the name {LINEAR.name!r} is that of the linear model, want another name")
     if method.state.layered and not (model.layers and model.shapes):
         raise ValueError(
-            f"{method.name} learns layer by layer, which the model {model.name!r} does not tell apart: "
+            f"{method.name} learns layer by layer, but the model {model.name!r} does not define its layers: "
             f"pass model=orfit_bench.MLP(...), or a Model with shapes and layers"
         )
     if model_named(model.name) not in (None, model):

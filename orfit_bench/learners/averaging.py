@@ -23,7 +23,8 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
     learners : iterable of learners
         They are changed in place; each keeps its own step count.
     rows : sequence of int, optional
-        How much each counts in the mean, as a rule the rows that it learned since the last one. Default: all alike.
+        Weight of each learner in the mean, usually the number of rows that it has learned since the last average.
+        Default: equal weights.
 
     Raises
     ------

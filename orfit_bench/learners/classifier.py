@@ -84,7 +84,7 @@ class Classifier(Learner):
         return self
 
     def learn_one(self, x: ArrayLike, y: ArrayLike, *, sample_weight: float | None = None) -> Self:
-        """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
+        """Learn one row. The result is the same as that of `partial_fit`, with less overhead per call.
 
         Parameters
         ----------

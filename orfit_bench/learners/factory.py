@@ -110,9 +110,9 @@ def create(
         Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's. With "auto" it is "numba" if that
         is installed and lacks nothing of what is asked for, else "numpy"; the learner's repr and state name it.
     dtype : {"float64", "float32", "complex128", "complex64"}, default "float64"
-        Of the state, and of the rows that kernels get. lms, nlms, apa, rls, ridge and sgd (with the squared loss) have
-        a complex form on NumPy and Numba: predictions are X w, and steps go along the conjugate rows. So have oja,
-        krasulina, sanger, implicit_krasulina and incremental_pca.
+        Dtype of the state and of the rows that kernels receive. Complex dtypes are available on NumPy and Numba for
+        lms, nlms, apa, rls, ridge and sgd (squared loss), whose predictions are X w and whose steps are along the
+        conjugate rows, and for oja, krasulina, sanger, implicit_krasulina and incremental_pca.
     random_state : int, default 0
         Seed of all random draws.
     model : Model, default linear

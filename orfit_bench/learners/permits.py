@@ -7,8 +7,8 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 BUSY = (
-    "this learner is learning in another thread: use one learner in each thread, and merge them, or guard its calls by "
-    "a lock"
+    "this learner is learning in another thread: use one learner in each thread, and merge them, or protect its calls "
+    "with a lock"
 )
 DISCARDED: list[None] = []
 """The permit of a state that its learner has replaced: nobody gets it."""

@@ -36,8 +36,8 @@ class Regressor(RecordedLearning):
             Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
-            row, where nothing is forgotten; a row of weight 0 changes nothing. With `ridge` a negative weight unlearns:
-            minus what is left of the row, its weight times forgetting_factor^k in the k-th step after it.
+            row, where nothing is forgotten; a row of weight 0 changes nothing. With `ridge` a negative weight unlearns
+            a row: in the k-th step after the one that learned it, pass -v forgetting_factor^k for a row of weight v.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class Regressor(RecordedLearning):
         return self
 
     def learn_one(self, x: ArrayLike, y: ArrayLike, *, sample_weight: float | None = None) -> Self:
-        """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
+        """Learn one row. The result is the same as that of `partial_fit`, with less overhead per call.
 
         Parameters
         ----------

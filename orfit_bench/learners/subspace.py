@@ -78,7 +78,7 @@ class Subspace(Learner):
         return self
 
     def learn_one(self, x: ArrayLike) -> Self:
-        """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
+        """Learn one row. The result is the same as that of `partial_fit`, with less overhead per call.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ def _check_repetitions(weights: HostArray, rule: Rule) -> None:
             f"most {MOST_REPETITIONS}; divide all weights by their mean"
         )
     if rule.batch_size > 1 and (weights % 1).any():
-        raise ValueError(f"{_first(weights, weights % 1 > 0)}: {name} with batch_size > 1 wants whole weights")
+        raise ValueError(f"{_first(weights, weights % 1 > 0)}: {name} with batch_size > 1 requires integer weights")
 
 
 def learn(

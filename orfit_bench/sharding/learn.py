@@ -45,9 +45,9 @@ def learn(
         A cluster of Dask on which the tasks run (extra `dask`). By default they run in processes of this machine. A
         collection of Dask is computed where the tasks run; one that a cluster holds needs the client of this cluster.
     rounds : int, optional
-        For methods whose merge is an average: how often the learners are averaged. In each round a learner learns the
-        next part of its shard, from the mean of all, weighted by the rows that each has learned since the last mean; so
-        is the last mean, which is the result. Shards are read anew in each round. Refused for other methods.
+        Only for methods whose merge is an average: the number of averages. In each round every learner starts from the
+        last average and learns the next part of its shard; the average weights each learner by the rows that it has
+        learned in the round. The last average is the result. Shards are read again in each round.
     target : str or list of str, optional
         The columns of tables and files that are predicted.
     drop : sequence of str

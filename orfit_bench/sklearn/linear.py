@@ -33,8 +33,8 @@ class LinearRows(StreamingEstimator):
         self._check_is_fitted()
         if self._model(self._parameters) is not LINEAR or self.method.state.predict:
             raise AttributeError(
-                f"{type(self).__name__} fits no linear model, which alone has coefficients; learner_.state() has the "
-                f"weights of its model"
+                f"{type(self).__name__} does not fit a linear model, so it has no coefficients; learner_.state() "
+                f"contains the weights of its model"
             )
         return self._answer(np.eye(self.learner_.n_features_in_))
 

@@ -74,7 +74,9 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
     weighting = rule.method.kernel.weighting
     repeats = weighting is not None and weighting.repeats_rows
     if pending >= rule.batch_size or (pending > samples and not (repeats and samples)):
-        raise ValueError(f"state: {pending} rows wait, of {samples} seen, for a batch of {rule.batch_size}")
+        raise ValueError(
+            f"state: {pending} pending rows do not fit {samples} rows seen and a batch_size of {rule.batch_size}"
+        )
     X = checked("pending_X", given, (pending, d), rule.dtype)
     Y = checked("pending_y", given, (pending, c), rule.dtype)
     waiting = rule.no_rows(sizes)

@@ -82,7 +82,9 @@ def test_a_step_that_would_not_be_finite_is_refused(method: str, same_state: Sam
 
 @pytest.mark.parametrize("method", ["gp", "owm"])
 def test_models_without_layers_are_refused(method: str, cubic: ob.Model) -> None:
-    message = rf"{method} learns layer by layer, which the model '{{}}' does not tell apart: pass model=orfit_bench.MLP"
+    message = (
+        rf"{method} learns layer by layer, but the model '{{}}' does not define its layers: pass model=orfit_bench.MLP"
+    )
     for model, name in ((None, "linear"), ("linear", "linear"), (cubic, "cubic")):
         with pytest.raises(ValueError, match=message.format(name)):
             ob.create(method, **({} if model is None else {"model": model}))

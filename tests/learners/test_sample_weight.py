@@ -88,7 +88,7 @@ def test_wrong_weights_change_nothing(name, wrong, message):
 def test_repetitions_of_sgd():
     with pytest.raises(ValueError, match="want at most 1000"):
         learned("sgd", (X, y, np.full(30, 1001)))
-    with pytest.raises(ValueError, match="batch_size > 1 wants whole weights"):
+    with pytest.raises(ValueError, match="batch_size > 1 requires integer weights"):
         learned("sgd", (X, y, np.full(30, 0.5)), batch_size=4)
     pending = learned("sgd", (X[:3], y[:3], [2, 1, 3]), batch_size=4)
     np.testing.assert_array_equal(

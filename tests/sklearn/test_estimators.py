@@ -243,7 +243,7 @@ def test_a_filter_moves_its_intercept_only_on_request():
 def test_methods_without_weights_have_no_coefficients():
     X, y = data()
     for name in ("greedy", "owm"):
-        with pytest.raises(AttributeError, match="fits no linear model"):
+        with pytest.raises(AttributeError, match="does not fit a linear model"):
             _ = ESTIMATORS[name]().fit(X / 10, y / 10).coef_
 
 

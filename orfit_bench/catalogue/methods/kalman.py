@@ -146,8 +146,8 @@ METHOD = Method(
             "form",
             Choice(("covariance", "square_root")),
             "covariance",
-            "what is kept: the covariance, or a square root too, from which it follows: slower (a tenth of a "
-            "millisecond a row, also on Numba), but no digits are lost to the difference of large variances",
+            "what the state stores: the covariance, or also a square root of it; the square root is slower (0.1 ms per "
+            "row, also on Numba) but avoids the cancellation in differences of large variances",
             added=True,
         ),
     ),

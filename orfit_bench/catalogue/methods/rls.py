@@ -136,16 +136,16 @@ METHOD = Method(
             "forgetting",
             Choice(("exponential", "directional")),
             "exponential",
-            "what is forgotten: all information, or (SIFt-RLS) only that about the directions that a step observes, so "
-            "that the information about others stays; directional forgetting always keeps a square root",
+            "which information is forgotten: all of it (exponential), or only that along the directions of the current "
+            "rows (directional: SIFt-RLS, which always uses the square-root form)",
             added=True,
         ),
         Setting(
             "form",
             Choice(("covariance", "square_root")),
             "covariance",
-            "what is kept: P, or a square root of its inverse, which loses digits only with the condition of the rows "
-            "and not with its square, but takes six to nine times as long",
+            "what the state stores: P, or a square root of its inverse; with the square root, rounding errors grow "
+            "with the condition number of the rows instead of its square, but steps take six to nine times as long",
             added=True,
         ),
     ),

@@ -26,8 +26,8 @@ class Filter(Regressor):
     """A filter: it follows a state w that moves between the rows, from observations y = X w + noise of that state.
 
     Made by `orfit_bench.create`. NaN in y means that a row was not observed (on a linear model with several outputs:
-    none of them). Transitions, noises and controls that vary in time are passed with the rows, one entry per row; the
-    settings apply to all that is not passed.
+    none of them). Transitions, noises and controls that vary with time are passed with the rows, one entry per row;
+    what is not passed is taken from the settings.
 
     Examples
     --------
@@ -240,7 +240,8 @@ class Filter(Regressor):
         return_std: bool = False,
         **unknown: object,
     ) -> Array | tuple[Array, Array]:
-        """Forecasts of the next row, after the transition, were it each row of X; the learner is unchanged.
+        """Forecast the observation at the next step, after the transition, for each row of X taken as the next row; the
+        learner is unchanged.
 
         Parameters
         ----------

@@ -35,11 +35,11 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
 
     Notes
     -----
-    The moments of "standardize" change with the rows, and weights mean something else where they do. Behind
-    ("standardize", "intercept"), linear methods follow: their state is expressed in the new coordinates, so that no
-    prediction changes by the moments alone, and pipelines merge as their learners do, exactly where these do. Other
-    learners keep their weights, so that what they predict moves with the moments; they learn each row by the moments up
-    to itself, and such pipelines are not merged. `docs/pipelines.md` says what is exact.
+    The moments of "standardize" change with every row, and weights are only meaningful together with the moments that
+    were used. Behind ("standardize", "intercept"), the state of a linear method is therefore transformed whenever the
+    moments change: predictions stay the same, and pipelines can be merged like their learners (exactly if the learners
+    merge exactly). Other learners keep their weights, so that what they predict moves with the moments; they learn each
+    row by the moments up to itself, and such pipelines are not merged. `docs/pipelines.md` says what is exact.
 
     `prequential` predicts each row from the rows before it and the row's own features.
 

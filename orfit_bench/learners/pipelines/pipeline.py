@@ -253,7 +253,7 @@ class Pipeline(Saving):
 
     @by_one_thread
     def merge(self, other: Pipeline) -> Self:
-        """Take in what another pipeline learned from other rows, which then follow this one's.
+        """Merge another pipeline into this one, as if its rows had followed the rows of this pipeline.
 
         Parameters
         ----------

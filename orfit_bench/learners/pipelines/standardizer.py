@@ -33,10 +33,10 @@ class RunningMoments(NamedTuple):
 class Standardizer:
     """Subtracts the running mean of each column and divides by its running standard deviation.
 
-    Nothing later than a row is used for it, when it is learned and when it is predicted. In a pipeline whose learner
-    follows the moments, all rows between two moves have the same coordinates (`orfit_bench.pipeline`). For other
-    learners a row is standardized with the moments of all rows before it and of itself, so that no entry exceeds the
-    root of the number of rows, not even in the second row.
+    A row is standardized without any information from later rows, both when it is learned and when it is predicted. In
+    a pipeline whose learner follows the moments, all rows between two moves have the same coordinates
+    (`orfit_bench.pipeline`). For other learners a row is standardized with the moments of all rows before it and of
+    itself, so that no entry exceeds the root of the number of rows, not even in the second row.
 
     A standardizer never changes: `learn` and `merge` return new ones.
 
@@ -167,7 +167,10 @@ class Standardizer:
         counts = self.count + weights.cumsum()
         counts[(counts == 0) & (np.abs(weights).cumsum() == 0)] = 1
         if not counts.min() > 0:
-            raise ValueError(f"sample_weight: after row {counts.argmin()} of this call no row is left, want one")
+            raise ValueError(
+                f"sample_weight: the weights of all rows up to row {counts.argmin()} of this call add up to 0 or less, "
+                f"want a positive sum"
+            )
         return np.asarray(counts[:, None])
 
     def transform(self, X: Array) -> Array:
