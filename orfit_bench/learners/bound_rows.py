@@ -47,12 +47,14 @@ def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], No
     if moved is None and lost is None:
         return None
 
+    longest = rule.longest_sum
+
     def record(state: LearnerState) -> None:
         nonlocal moved
         if (flag := moved) is not None:
             flag[...] = 1
             moved = None  # nothing in these arrays sets it back
-        if lost is not None and not state.has_warned and lost:
+        if lost is not None and not state.has_warned and (lost or state.n_steps > longest):
             rule.warn_of_lost_precision(state)
 
     return record

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,11 @@ from orfit_bench.learners.permits import BUSY
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
+
+
+def steps_until_half(dtype: np.dtype[Any]) -> float:
+    """The number of steps whose rounding errors take half of the digits of a sum over them (docs/decisions/0004)."""
+    return 256 / math.sqrt(np.finfo(dtype).eps)
 
 
 class marked_if_interrupted:  # used as a context manager, which costs half of one made by contextlib
@@ -157,12 +164,20 @@ class Rule(Configuration):
             row,
         )
 
+    @ComputedOnce
+    def longest_sum(self) -> float:
+        """The number of steps from which on half of the digits of a sum over the steps are lost; infinite if never."""
+        warning, longest = self.method.state.warning, steps_until_half(self.dtype)
+        return longest if warning and warning.memory(self.settings) >= longest else math.inf
+
     def warn_of_lost_precision(self, state: LearnerState) -> None:
         """Warn once per state. It is called last, since a filter may turn the warning into an error."""
+        warning = self.method.state.warning
+        if warning and state.n_steps > self.longest_sum and hasattr(state.arrays, warning.field):
+            getattr(state.arrays, warning.field)[...] = 1
         if state.notice:
             text, state.notice = state.notice, ""
             warn(f"{self.method.name}: {text}", AccuracyWarning)
-        warning = self.method.state.warning
         if warning and not state.has_warned and bool(getattr(state.arrays, warning.field, False)):
             state.has_warned = True
             warn(f"{self.method.name}: {warning.text}", AccuracyWarning)

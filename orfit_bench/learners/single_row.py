@@ -168,7 +168,11 @@ class SingleRow:
             diverged = rule.discard_refused_step(state, 0)
             rule.warn_of_lost_precision(state)
             raise diverged
-        if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
+        if (
+            self._warning_field
+            and not state.has_warned
+            and (getattr(state.arrays, self._warning_field) or t > rule.longest_sum)
+        ):
             rule.warn_of_lost_precision(state)
         if self._can_bind:
             bind(rule, state, self._p)

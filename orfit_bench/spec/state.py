@@ -114,11 +114,28 @@ class Growth:
     limit: Callable[[Settings, Sizes], int | None]
 
 
+def remember_nothing(settings: Settings) -> float:
+    """The `memory` of fields whose rounding errors do not add up over the steps."""
+    return 0.0
+
+
 class PrecisionWarning(NamedTuple):
-    """A 0-d field that a kernel sets to 1 when precision is being lost, and the text that users then read."""
+    """A 0-d field that is set to 1 when precision is being lost, and the text that users then read.
+
+    Parameters
+    ----------
+    field : str
+        The field, which kernels set.
+    text : str
+        What is being lost, and the remedies.
+    memory : callable
+        memory(settings) is the number of steps whose rounding errors add up in the fields: infinite where no step is
+        forgotten. The learner sets the field too, once they have taken half of the digits.
+    """
 
     field: str
     text: str
+    memory: Callable[[Settings], float] = remember_nothing
 
 
 @dataclass(frozen=True, slots=True)

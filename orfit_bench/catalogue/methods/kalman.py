@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,11 @@ def _is_constant(settings: Settings) -> bool:
     return still and not settings["process_noise"].any()
 
 
+def _remembered_steps(settings: Settings) -> float:
+    """All steps while the state is at rest; a state that moves forgets."""
+    return math.inf if _is_constant(settings) else 0.0
+
+
 def _merge_refusal(settings: Settings, linear: bool) -> str:
     if not linear:
         return "on a nonlinear model, the two learners were linearized at different states"
@@ -190,7 +196,8 @@ METHOD = Method(
             "half of the digits of the covariance are lost: in some directions it is much larger than in those that "
             "the rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some "
             "process_noise if the state does not move, a transition that does not grow, scaled data, "
-            "form='square_root', which keeps twice as many digits",
+            "form='square_root', which keeps twice as many digits, dtype='float64' for more than a million rows",
+            _remembered_steps,
         ),
     ),
     kernel=KernelSpec(weighting=Weighting("noise"), models=True, blocks=True),

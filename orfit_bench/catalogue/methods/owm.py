@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from orfit_bench.catalogue.laws.owm import LAWS
-from orfit_bench.catalogue.shared.declarations import WEIGHTS
+from orfit_bench.catalogue.shared.declarations import WEIGHTS, remembered_steps
 from orfit_bench.catalogue.shared.merging import add_inverses, any_lost, remaining_weight, weighted_mean
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import Method
@@ -73,7 +73,8 @@ METHOD = Method(
             "precision_lost",
             "half of the digits of a layer's P are lost: P grows in directions that the layer's inputs rarely excite "
             "(wind-up), or the inputs are large compared with the prior. Remedies: a forgetting factor nearer 1, a "
-            "larger ridge, narrower layers, scaled data",
+            "larger ridge, narrower layers, scaled data, dtype='float64' for more than a million rows",
+            remembered_steps,
         ),
     ),
     theory=Theory(

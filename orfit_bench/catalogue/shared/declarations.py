@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from orfit_bench.spec import Field, Integer, NumberOrSchedule, PrecisionWarning, Setting, Settings, Sizes
 
 WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model, one column per output", role="weights")
@@ -17,11 +19,20 @@ MEMORY = Setting(
     "memory", Integer(1), None, "maximum number of stored directions; None stores all of them", optional=True
 )
 
+
+def remembered_steps(settings: Settings) -> float:
+    """How many steps the weights ff^i of past steps add up to, for a forgetting factor ff."""
+    ff: float = settings["forgetting_factor"]
+    return math.inf if ff == 1 else 1 / abs(1 - ff)
+
+
 P_LOSES_PRECISION = PrecisionWarning(
     "precision_lost",
     "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), the rows are "
-    "large compared with the prior, or columns are sums of others, such as those of all values of a category beside "
-    "an intercept. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, scaled data",
+    "large compared with the prior, columns are sums of others, such as those of all values of a category beside "
+    "an intercept, or a million rows were learned in float32 without forgetting. Remedies: a forgetting factor nearer "
+    "1, a larger ridge, fewer features, scaled data, dtype='float64'",
+    remembered_steps,
 )
 
 

@@ -10,6 +10,7 @@ from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
+from orfit_bench.learners.rule import steps_until_half
 from orfit_bench.spec.backend import Array
 
 NAMED = 5
@@ -89,6 +90,9 @@ def warn_of_lost_precision(members: Members, state: FleetState) -> None:
     if warning is None or not hasattr(state.arrays, warning.field):
         return
     lost = getattr(state.arrays, warning.field)
+    for i in np.flatnonzero(state.n_steps > steps_until_half(members.shared.dtype)).tolist():
+        if state.n_steps[i] > members.rule(i).longest_sum:
+            lost[i] = 1
     if not lost.max():
         return
     new = np.flatnonzero((lost != 0) & ~state.has_warned)

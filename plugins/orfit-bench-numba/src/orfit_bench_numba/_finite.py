@@ -32,9 +32,9 @@ def is_finite(w: Array) -> Any:
 
 
 @inline
-def stays_finite(w: Array, keep: Scalar, x: Array, a: Scalar) -> Any:
-    """Whether all of keep w + a x is finite."""
+def stays_finite(w: Array, x: Array, a: Scalar) -> Any:
+    """Whether all of w + a x is finite."""
     finite = True
     for j in range(len(w)):
-        finite &= np.isfinite(keep * w[j] + a * x[j])
+        finite &= np.isfinite(w[j] + a * x[j])
     return finite

@@ -76,7 +76,7 @@ def step_outputs(
     for k in range(len(e)):
         e[k] *= share
     for k in range(len(e) if careful else 0):
-        if not stays_finite(w[:, k], w.dtype.type(1), x, e[k]):
+        if not stays_finite(w[:, k], x, e[k]):
             return False
     for j in range(len(x)):
         for k in range(len(e)):

@@ -63,9 +63,11 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
     r, c, t, z = np.zeros(d, kind), np.zeros(room, kind), np.zeros(room, kind), np.zeros(room, kind)
     work, small, moving = np.zeros(room, kind), np.zeros((k + 3, k + 1)), np.zeros(k + 1, np.int64)
     kept, new, values = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1)
+    exact = np.zeros(k)  # sigma in double precision: single precision would lose what a row adds to large values
     rank, used, learned = 0, k, len(X)
     for j in range(k):
         S[j, j] = 1
+        exact[j] = sigma[j]
         rank += sigma[j] > 0
     for i in range(len(X)):
         energy = np.dot(X[i], X[i])
@@ -92,7 +94,7 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
         rho = project_off(S[: max(rank, 1)], t, size, cut, z, work)
         n = rank
         for j in range(rank):
-            kept[j], new[j] = sigma[j], z[j]
+            kept[j], new[j] = exact[j], z[j]
         if rho > 0:
             kept[n], new[n] = 0, rho
             for j in range(room):
@@ -102,10 +104,11 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
         decompose(kept[:n], new[:n], V, values, small, moving)
         rank = 0
         for j in range(k):
-            sigma[j] = 0
+            exact[j] = 0
             if j < n and values[j] > cut * values[0]:
-                sigma[j] = values[j]
+                exact[j] = values[j]
                 rank += 1
+            sigma[j] = exact[j]
         np.dot(V, S[:n], T[:n])
         S, T = T, S
     rotate_basis(Q, S, k, rank)

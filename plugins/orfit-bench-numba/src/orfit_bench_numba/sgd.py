@@ -16,7 +16,7 @@ import numpy as np
 from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._finite import NOT_FINITE, stays_finite
+from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numpy.sgd import is_plain, slopes
 from orfit_bench_numpy.sgd import learn as learn_complex
@@ -178,8 +178,8 @@ def descend(
         if rows * c > 1:
             np.dot(A.T, S, G)
             g, rate = G.reshape(p * c), step[i]
-        keep = one - step[i] * ridge
-        if careful and not stays_finite(v, keep, g, -rate):
+        shrink = step[i] * ridge  # 1 - shrink would be rounded to a multiple of eps
+        if careful and not stays_finite(v, shrink, rate, g):
             return i * rows
         if len(average) and counts[i] > 0:
             grown = total[0] + counts[i]
@@ -195,10 +195,19 @@ def descend(
             for j in range(len(w)):
                 w[j] = ahead[j]
         for j in range(len(w)):
-            w[j] = keep * w[j] - rate * g[j]
+            w[j] -= rate * g[j] + shrink * w[j]
         if radius < np.inf:
             project_to_ball(w, radius)
     return n
+
+
+@inline
+def stays_finite(v: Array, shrink: Any, rate: Any, g: Array) -> Any:
+    """Whether all of v - (rate g + shrink v) is finite."""
+    finite = True
+    for j in range(len(v)):
+        finite &= np.isfinite(v[j] - (rate * g[j] + shrink * v[j]))
+    return finite
 
 
 @inline
