@@ -17,7 +17,7 @@ FLEETS = "fleets"
 Capability = Literal["rows", "models", "blocks", "smoothing", "float32", "complex"]
 MEANING: dict[Capability, str] = {
     "rows": "rows in order, at once",
-    "models": "nonlinear models, by linearised blocks",
+    "models": "nonlinear models, by linearized blocks",
     "blocks": "several rows as one step",
     "smoothing": "the smoother behind the filter",
     "float32": "single precision",

@@ -183,7 +183,7 @@ class Kernel(Protocol):
         """
 
     def update(self, s: State, J: Array, E: Array, p: Params) -> bool:
-        """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
+        """One linearized block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
 
     def slopes(self, s: State, E: Array, p: Params) -> Array:
         """Optional, with `move`: the weights (q, 1) of the gradients in a step that takes no more than their sum."""

@@ -74,7 +74,7 @@ def test_components_are_orthonormal_for_rows_of_any_shape(method: str, k: int, s
         np.testing.assert_allclose(learner.inverse_transform(learner.transform(rows)), rows, atol=1e-13)
 
 
-def test_the_moment_of_orthonormalisation_does_not_matter_to_oja_but_to_krasulina() -> None:
+def test_the_moment_of_orthonormalization_does_not_matter_to_oja_but_to_krasulina() -> None:
     rows, step = np.random.default_rng(3).standard_normal((30, 6)), 0.1
     start = positive_qr(np.random.default_rng(4).standard_normal((6, 2)))
     for method, differs in (("oja", False), ("krasulina", True)):

@@ -88,7 +88,7 @@ def test_learners_of_equal_networks_are_averaged(method: str) -> None:
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize(("method", "more"), [("orfit", {}), ("rls", {"forgetting_factor": 0.0}), ("icl", {})])
 def test_orfit_on_a_network_is_interpolating_rls_step_by_step(method: str, more: Any, network: str) -> None:
-    """Thesis, Theorem 9: w_i is the point nearest to w_0 that fits all rows as linearised when they came."""
+    """Thesis, Theorem 9: w_i is the point nearest to w_0 that fits all rows as linearized when they came."""
     model, outputs = NETWORKS[network]
     rng = np.random.default_rng(7)
     X, Y = rng.standard_normal((4, 6)) / 2, rng.standard_normal((4, outputs or 1)) / 4

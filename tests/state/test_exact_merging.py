@@ -108,7 +108,7 @@ def test_consistent_rows_may_be_in_both_learners(dtype):
 
 
 def test_nearly_equal_rows_leave_the_basis_orthonormal():
-    """Its residual is 1e-6 of it: one orthogonalisation leaves 1e-10 of the others in what remains."""
+    """Its residual is 1e-6 of it: one orthogonalization leaves 1e-10 of the others in what remains."""
     X, y = (a.copy() for a in make_rows(6, 9))
     X[3:] = X[:3] + 1e-6 * X[3:]
     one, other = (ob.create("orfit").partial_fit(X[s], y[s]) for s in (slice(0, 3), slice(3, 6)))

@@ -1,6 +1,6 @@
 """Sanger's rule in the Krasulina paper's form: an explicit gradient step for k-PCA without orthonormalization.
 
-It is not the generalised Hebbian algorithm that bears Sanger's name: that one subtracts the lower triangle of x x'
+It is not the generalized Hebbian algorithm that bears Sanger's name: that one subtracts the lower triangle of x x'
 alone, so that its columns become the eigenvectors one by one. Here the whole of C x with x = C^+ y is subtracted, and
 only the span of C means something.
 """

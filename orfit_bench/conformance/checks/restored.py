@@ -38,7 +38,7 @@ def spoiled_states_are_refused(context: CheckContext) -> None:
         ensure_raises(partial(restore, state, **context.model), (TypeError, ValueError), f"a state with {what}")
     if (waiting := with_waiting_rows(context)) is not None:
         act = partial(restore, _with_entries(waiting.state(), n_samples_seen=1), **context.model)
-        ensure_raises(act, ValueError, f"a state with {waiting.pending} pending rows, of one that was seen", "wait")
+        ensure_raises(act, ValueError, f"a state with {waiting.pending} pending rows, of one that was seen", "pending")
 
 
 def _with_entries(state: Any, **entries: Any) -> Any:

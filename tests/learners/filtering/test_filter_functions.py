@@ -15,7 +15,7 @@ import orfit_bench as ob
 # ---------------------------------------------------------------------- functions: the extended filter
 
 
-def test_the_extended_filter_is_linearised_at_the_last_estimate(cubic: ob.Model) -> None:
+def test_the_extended_filter_is_linearized_at_the_last_estimate(cubic: ob.Model) -> None:
     """Against its formulas with dense inverses: g at theta_(t-1), f at theta_(t given t-1)."""
     m, P, Q, noise = np.array([0.5, -0.3, 0.2]), np.diag([1.0, 2, 3]), 0.1 * np.eye(3), 0.4
     learner = ob.create(

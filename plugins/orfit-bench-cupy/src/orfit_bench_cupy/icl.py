@@ -1,4 +1,4 @@
-"""Ideal continual learner on linearised models (survey, Proposition 1 and Remark 1)."""
+"""Ideal continual learner on linearized models (survey, Proposition 1 and Remark 1)."""
 
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import icl

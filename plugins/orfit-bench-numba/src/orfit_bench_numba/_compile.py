@@ -49,7 +49,7 @@ KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": 
 
 I is a vector of integers, f is a number of the dtype, i an integer, b a boolean, x a real number and s a vector of
 real numbers, only read, of the precision of the dtype; kinds in parentheses are a tuple, which Python code passes as a
-plain tuple and the function turns into a named one. A named tuple takes a microsecond to be recognised.
+plain tuple and the function turns into a named one. A named tuple takes a microsecond to be recognized.
 """
 
 

@@ -73,7 +73,7 @@ def transposed_copy(C: Array) -> Array:
 def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
     """Make `rows` for a rule that orthonormalizes C after every step, where the result is the same if done later.
 
-    along(B, X, step, *limits) learns rows until B must be orthonormalised, and returns how many.
+    along(B, X, step, *limits) learns rows until B must be orthonormalized, and returns how many.
     """
 
     def rows(s: Any, X: Array, p: Any, i: int) -> int:
@@ -93,7 +93,7 @@ def growth_limits(B: Array, loss: float) -> tuple[float, float]:
     """How large |B|^2 may become from an orthonormal B on: by several rows, `loss` times as large, and by a single one.
 
     What it becomes is what is lost of the digits of the directions that did not grow: by a single row no more than an
-    orthonormalisation can bear, which is due after it and costs as much as ten rows.
+    orthonormalization can bear, which is due after it and costs as much as ten rows.
     """
     single = 1e-3 / float(np.finfo(B.dtype).eps)
     return min(loss * len(B), single), single

@@ -26,7 +26,7 @@ from orfit_bench_numba._block_ridge import block_size, predict_block
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
 from orfit_bench_numba._ridge_rows import add_rows
-from orfit_bench_numpy.ridge import MANY, learn_rows
+from orfit_bench_numpy.ridge import MIN_ROWS_PER_FEATURE, learn_rows
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -37,7 +37,7 @@ MIN_ROWS = 8
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
     ff, t, L = p.forgetting_factor, p.t, s.information
-    if out is None and ff == 1 and len(X) >= MANY * len(L):
+    if out is None and ff == 1 and len(X) >= MIN_ROWS_PER_FEATURE * len(L):
         with limit_blas_threads(float(len(X)) * L.size):
             if add_many_rows(L, s.moment, X, Y):
                 return len(X)

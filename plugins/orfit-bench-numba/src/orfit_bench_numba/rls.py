@@ -1,6 +1,6 @@
 """Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda)).
 
-In the normalised form P = Phi_t beta^-t, which stays finite where beta^t underflows. The rows of a linear model are
+In the normalized form P = Phi_t beta^-t, which stays finite where beta^t underflows. The rows of a linear model are
 learned one after another by `_sequential_rls` or, if there are many features, in blocks by `_block_rls`; the docstrings
 there describe cost and memory. A step by q gradients takes 3 q p^2 flops.
 """

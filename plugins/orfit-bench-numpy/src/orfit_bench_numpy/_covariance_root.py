@@ -51,7 +51,7 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     """Correction (KF, arrow right): [R^(1/2) J S; 0 S] = [T 0; K T S+] Theta, with T T' = R + J Sigma J'."""
     S, (q, d) = s.root, J.shape
-    before = np.block([[root_of(p.observation_noise), J @ S], [np.zeros((d, q), S.dtype), S]])
+    before = np.block([[root_of(p.observation_noise), J @ S], [np.zeros((d, q), S.dtype), S]])  # (q + d, q + d)
     if not is_finite(before) or not is_finite(after := triangularize_columns(before)):
         return False
     degraded = False

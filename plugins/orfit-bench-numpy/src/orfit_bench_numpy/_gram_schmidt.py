@@ -21,7 +21,7 @@ Array = NDArray[Any]
 def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
     """Q orthonormal and orthogonal to U, and R, with G - U U'G = Q R.
 
-    A column of G whose residual after two orthogonalisations is at most sqrt(eps) of it is dependent: it brings
+    A column of G whose residual after two orthogonalizations is at most sqrt(eps) of it is dependent: it brings
     no direction, so a is at most q.
     """
     Q = np.empty((len(G), 0), G.dtype)

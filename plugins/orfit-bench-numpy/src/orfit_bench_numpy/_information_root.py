@@ -27,17 +27,17 @@ from orfit_bench_numpy._roots import with_positive_diagonal
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     """The least change of w in the norm of R, with the rows: minimize |R z|^2 + |J z - E|^2, then w <- w + z."""
     R = forget(s.root, J, p)
-    T = rotate_rows(R, J, E)
-    if T is None:
+    rotated = rotate_rows(R, J, E)
+    if rotated is None:
         return False
-    degraded, exhausted = measure_forgotten(R, J, T[0], p)
+    T, b = rotated  # (p, p) and (p, r): Q [R 0; J E] = [T b; 0 *]
+    degraded, exhausted = measure_forgotten(R, J, T, p)
     if exhausted:
         return False
-    R, b = T  # (p, p) and (p, r): Q [R 0; J E] = [R b; 0 *]
-    w = s.w + solve_triangular(R, b, check_finite=False)
-    if not (is_finite(w) and is_finite(R)):
+    w = s.w + solve_triangular(T, b, check_finite=False)
+    if not (is_finite(w) and is_finite(T)):
         return False
-    s.w[...], s.root[...] = w, R
+    s.w[...], s.root[...] = w, T
     if degraded:
         s.precision_lost[...] = 1
     return True
@@ -72,6 +72,7 @@ def forget(R: Array, J: Array, p: Params) -> Array:
     if p.forgetting == "exponential":
         return np.asarray(R * math.sqrt(ff))
     U = observed_directions(R, J, p)  # R F' (F L F')^-1 F R' = U U'
+    # L - (1 - ff) L F'(F L F')^-1 F L = K'K with K = R - (1 - sqrt(ff)) U U'R
     kept: Any = np.linalg.qr(R - (1 - math.sqrt(ff)) * (U @ (U.conj().T @ R)), mode="r")
     return np.triu(kept)
 
@@ -85,7 +86,7 @@ def observed_directions(R: Array, J: Array, p: Params) -> Array:
     _, sigma, Vt = np.linalg.svd(J, full_matrices=False)
     rounding = max(J.shape) * np.finfo(J.dtype).eps * sigma.max(initial=0)
     least = max(math.sqrt(abs(1 - p.forgetting_factor) * p.ridge), rounding)
-    F = Vt[(sigma >= least) & (sigma > 0)]
+    F = Vt[(sigma >= least) & (sigma > 0)]  # (k, p)
     return np.linalg.qr(R @ F.conj().T)[0]
 
 

@@ -43,15 +43,15 @@ def rts_smooth(
             m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
             continue
         A, before = F[j], P[j - 1]
-        # L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1
-        L, error_j = solve_symmetric(P_pred[j], A @ before, (A * A) @ np.abs(scale[j - 1]))
-        L, error = L.T, max(error, error_j)
+        # L' = Sigma_(j|j-1)^-1 A_j Sigma_(j-1|j-1)
+        Lt, error_j = solve_symmetric(P_pred[j], A @ before, (A * A) @ np.abs(scale[j - 1]))
+        L, error = Lt.T, max(error, error_j)
         # theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1))
         m[j - 1] += L @ (m[j] - m_pred[j])
         # Sigma_(j-1|n) = Sigma_(j-1|j-1) + L (Sigma_(j|n) - Sigma_(j|j-1)) L', as (I - L A_j) Sigma_(j-1|j-1)
         # (I - L A_j)' + L (Q_j + Sigma_(j|n)) L', a sum of squares in which nothing cancels
         after = P[j] if Q is None or Q[j] is None else P[j] + Q[j]
-        S = np.hstack([(identity - L @ A) @ root_of(before), L @ root_of(after)])
+        S = np.hstack([(identity - L @ A) @ root_of(before), L @ root_of(after)])  # (d, 2 d): S S' = Sigma_(j-1|n)
         P[j - 1] = S @ S.T
     return error
 

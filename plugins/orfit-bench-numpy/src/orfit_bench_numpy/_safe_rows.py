@@ -19,27 +19,30 @@ def learn_safe_rows(P: Array, w: Array, X: Array, y: Array, noise: Array, ff: fl
     """Learn rows in order up to the first that is not clearly safe or has no target; returns how many."""
     info, ones = np.finfo(P.dtype), np.ones_like(w)
     eps, smallest, largest = float(info.eps), float(info.tiny / info.eps), float(info.max)
-    widest = min(1, ff) * math.sqrt(largest)
-    least, most, variances = 1 - eps**0.5, eps ** (-2 / 3), P.reshape(-1)[:: len(w) + 1]
-    outer, reach = np.empty_like(P), float(np.abs(w).max())
+    max_trace = min(1, ff) * math.sqrt(largest)
+    diagonal = P.reshape(-1)[:: len(w) + 1]  # (p,): a view of the diagonal of P
+    outer, max_weight = np.empty_like(P), float(np.abs(w).max())  # v v' (p, p), and a bound of all |w_i|
     for i, x in enumerate(X):
-        u, R = P.dot(x), noise[i]
+        u, R = P.dot(x), noise[i]  # P x
         s = R + x.dot(u)  # R + x'P x
-        energy, trace = x.dot(x), variances.dot(ones)
+        energy, trace = x.dot(x), diagonal.dot(ones)
         if not (
-            0 < least * R <= s <= most * R and eps**0.5 * energy * trace <= s and energy > smallest and trace < widest
+            0 < (1 - eps**0.5) * R <= s <= eps ** (-2 / 3) * R  # x'P x >= 0, and P keeps a third of its digits
+            and eps**0.5 * energy * trace <= s  # half of the digits of s are right
+            and energy > smallest  # |x|^2 has not lost digits to underflow
+            and trace < max_trace  # no later product with P overflows
         ):
             return i
         f, gain = x.dot(w), 1 / math.sqrt(s)
         v, z = u * gain, (y[i] - f) * gain
-        reach += abs(z) * math.sqrt(v.dot(v))  # a bound of all weights
-        if not reach < largest:
+        max_weight += abs(z) * math.sqrt(v.dot(v))
+        if not max_weight < largest:
             return i
         if out is not None:
             out[i] = f
-        w += z * v  # w + P x e / s
+        w += z * v  # survey, eq. (11): w + P x e / s
         np.multiply(v[:, None], v, out=outer)
-        P -= outer  # P - P x x'P / s, symmetric to the last bit
+        P -= outer  # survey, eq. (12): P - P x x'P / s, symmetric to the last bit
         if ff != 1:
             P /= ff
     return len(X)

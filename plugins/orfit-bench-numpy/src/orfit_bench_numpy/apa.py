@@ -17,7 +17,7 @@ from orfit_bench.spec.kernel import Params, State
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step on the last rows, these included."""
     q, n = len(J), int(s.count[0])
-    b_new = E + J @ s.w  # of a model, the targets of the linearised rows, which stay when w changes
+    b_new = E + J @ s.w  # of a model, the targets of the linearized rows, which stay when w changes
     keep = min(n, len(s.rows) - q)  # s.rows has room for projection_order rows, or for all
     A = np.concatenate([s.rows[n - keep : n], J])
     b = np.concatenate([s.targets[n - keep : n], b_new])
@@ -31,8 +31,8 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 COMPLEX = True
-MOST = 2**13
-"""Numbers of the windows that are decomposed together, at most."""
+MAX_NUMBERS = 2**13
+"""The most numbers of windows that are decomposed together."""
 learn_growing = make_learn(update)
 
 
@@ -43,7 +43,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         return learn_growing(s, X, Y, p, out)
     growing = slice(0, max(0, k - 1 - int(s.count[0])))
     learned = learn_growing(s, X[growing], Y[growing], p, None if out is None else out[growing])
-    size = max(1, MOST // (k * d))
+    size = max(1, MAX_NUMBERS // (k * d))
     while learned < len(X) and learned >= growing.stop:
         rows = slice(learned, learned + size)
         done = learn_full_windows(s, X[rows], Y[rows], p.at(learned, len(X[rows])), None if out is None else out[rows])
@@ -58,7 +58,7 @@ def learn_full_windows(s: State, X: Array, Y: Array, p: Params, out: Array | Non
     k, n, w, learned = len(s.rows), int(s.count[0]), s.w.copy(), 0
     rows = np.concatenate([s.rows[n - k + 1 : n], X])
     targets = np.concatenate([s.targets[n - k + 1 : n], np.empty_like(Y)])
-    windows = rows[np.arange(len(X))[:, None] + np.arange(k)]  # (n, k, p)
+    windows = rows[np.arange(len(X))[:, None] + np.arange(k)]  # (len(X), k, p)
     inverses = map(RegularizedInverse, *regularized_inverse(windows, np.full(len(X), p.eps)))
     for A, inverse, x, y, step in zip(windows, inverses, X, Y, p.step_size, strict=True):
         f = x.dot(w)

@@ -46,7 +46,7 @@ def extend(basis: Array, a: Array) -> None:
 
 
 def approximate(basis: Array, sigma: Array, a: Array, t: int) -> None:
-    """U, Sigma <- the first `rank` singular vectors and values of [U Sigma, a]."""
+    """U, Sigma <- the first `rank` singular vectors and values of [U Sigma, a] (thesis, eq. (3.3) and (3.4))."""
     U = used_rows(basis).T
     Q, R = new_directions(U, a.T)
     U, values = leading_singular_vectors(Extended(U, sigma[: U.shape[1]], Q, R, a.T), len(basis), t)

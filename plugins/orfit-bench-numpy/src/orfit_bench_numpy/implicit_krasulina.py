@@ -4,7 +4,7 @@ Krasulina paper, eq. (12) and (13), and Algorithm 1 with its sign corrected. `in
 C^+ = inverse C^H for single rows. Blocks, which change C by more, take C^+ = R^-1 Q^H, since C^H C squares the
 condition of C.
 
-Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, k), X (N, k), the X^H of the paper.
+Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, k), X (k, N).
 """
 
 import math
@@ -38,26 +38,26 @@ def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Arra
     """Eq. (13), and the inverse by the Sherman-Morrison formula; None where the row is too large."""
     y = A[0].conj()
     x = inverse @ (A[0] @ C).conj()  # x = C^+ y
-    r = y - C @ x  # orthogonal to C, so that C^H C gains v v^H with v = gain |r| x
+    r = y - C @ x  # orthogonal to C
     energy = step * np.vdot(x, x).real
     if not math.isfinite(energy):  # then the gain would be 0, and the row silently skipped
         return C, None
     gain = step / (1 + energy)  # eq. (13): step / (1 + step |x|^2)
-    v = gain * np.linalg.norm(r) * x
-    u = inverse @ v
     C = C + gain * np.outer(r, x.conj())  # eq. (13): C - gain (C x - y) x^H
-    return C, inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)
+    v = gain * np.linalg.norm(r) * x  # C^H C gains v v^H
+    u = inverse @ v
+    return C, inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)  # (C^H C + v v^H)^-1, Sherman and Morrison
 
 
 def step_block(C: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """Eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X^H; None if C has lost its rank."""
-    coordinates = coordinates_of_rows(C, A)  # X = C^+ Y
-    if coordinates is None or not is_finite(coordinates):
+    """Eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X; None if C has lost its rank."""
+    X = coordinates_of_rows(C, A)  # X = C^+ Y
+    if X is None or not is_finite(X):
         return C, None
-    X = coordinates.conj().T
-    U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
+    U, sigma, Vt = np.linalg.svd(X.conj().T, full_matrices=False)  # X^H = U diag(sigma) Vt
+    # X^H (X X^H + N/step I)^-1 = U diag(gain) Vt with gain = sigma / (sigma^2 + N/step), of which no square overflows
     gain = np.divide(1, sigma + len(A) / step / sigma, out=np.zeros_like(sigma), where=sigma > 0)
-    C = C + (A - X @ C.conj().T).conj().T @ ((U * gain) @ Vt)
+    C = C + (A.conj().T - C @ X) @ ((U * gain) @ Vt)
     return C, inverse_gram(C)
 
 

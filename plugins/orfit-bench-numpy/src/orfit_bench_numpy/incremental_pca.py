@@ -27,10 +27,10 @@ def rule(s: State, A: Array, p: Params) -> bool:
 
     U is computed anew in every step: a U that is only rotated would lose its orthonormality.
     """
-    M = np.concatenate([s.basis * s.singular_values, A.conj().T], axis=1)  # (d, k + N)
+    M = np.concatenate([s.basis * s.singular_values, A.conj().T], axis=1)  # (d, k + N): thesis, eq. (3.3)
     if not is_finite(M):  # LAPACK may never return
         return False
-    U, sigma, _ = np.linalg.svd(M, full_matrices=False)
+    U, sigma, _ = np.linalg.svd(M, full_matrices=False)  # thesis, eq. (3.4)
     if not is_finite(U * sigma):
         return False
     k = len(s.singular_values)

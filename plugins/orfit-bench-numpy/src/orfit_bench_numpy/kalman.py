@@ -11,6 +11,7 @@
 | `J`, a row `x'`       | X_t' (q, d)    | H         | observation matrix                                    |
 | `p.observation_noise` | R_t (q, q)     | R         | covariance of the observation noise                   |
 
+In the functions P, F, Q and R are `s.covariance`, `p.transition`, `p.process_noise` and `p.observation_noise`.
 `predict_step` is the survey's (KF, arrow down), `update` its (KF, arrow right). The smoother is in `_rts_smoother`.
 """
 
@@ -114,19 +115,22 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
-    """The same where R is singular: Sigma <- (I - K X')Sigma(I - K X')' + K R K', in which an error of K is squared.
+    """The same where R is singular, in Joseph's form: Sigma <- (I - K X')Sigma(I - K X')' + K R K'.
+
+    In this form the errors of K enter squared.
 
     What is left of the variance of an exactly known direction is rounding, which later rows would divide by.
     """
     P, R = s.covariance, p.observation_noise
-    K, H, least = exact_gain(P, J, R, s.scale)  # (d, q): K = Sigma X (R + X'Sigma X)^+
+    # K (d, q) = Sigma X S^+ for S = R + X'Sigma X, H (k, q) with H S H' = I, and the least eigenvalue of S, scaled
+    K, H, least = exact_gain(P, J, R, s.scale)
     mean = s.mean + K @ E
     verdict = judge_errors(s, H, J, E, p)
     if verdict == REFUSED or not is_finite(mean):
         return False
     s.mean[...] = mean
-    P -= K @ (J @ P)
-    P -= (P @ J.T - K @ R) @ K.T
+    P -= K @ (J @ P)  # (I - K X')Sigma
+    P -= (P @ J.T - K @ R) @ K.T  # (I - K X')Sigma(I - K X')' + K R K'
     P[...] = P / 2 + P.T / 2  # symmetric to the last bit
     if remove_known_variances(P, s.scale, least, p.is_dynamic) or verdict == DEGRADED:
         s.precision_lost[...] = 1

@@ -1,4 +1,4 @@
-"""Normalised LMS, declared in `orfit_bench/catalogue/methods/nlms.py`.
+"""Normalized LMS, declared in `orfit_bench/catalogue/methods/nlms.py`.
 
 Survey, the program (LMS); Krasulina paper, after eq. (13).
 
@@ -19,14 +19,14 @@ from orfit_bench_numpy._normalized_step import normalized_step
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step that removes a fraction of the errors."""
-    w = s.w + move_of(J, E, p.step_size[0], p.eps)
+    w = s.w + normalized_move(J, E, p.step_size[0], p.eps)
     if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
-def move_of(J: Array, E: Array, step: Any, eps: float) -> Array:
+def normalized_move(J: Array, E: Array, step: Any, eps: float) -> Array:
     """J'(J J' + eps I)^+ E (p, r) times step."""
     if len(J) == 1:
         return normalized_step(J, E, step, eps)  # step e x / (eps + x^H x) for a row x^H

@@ -14,9 +14,10 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
-    """One step along the unprojected gradient of the variance, eq. (7)."""
+    """One step along the unprojected gradient of the variance, eq. (7), and the factor Q of the result."""
     C = s.basis
-    C = orthonormal_factor(C + p.step_size[0] / len(A) * (A.conj().T @ (A @ C)))  # QR(C + step/N Y Y^H C)
+    C = C + p.step_size[0] / len(A) * (A.conj().T @ (A @ C))  # C + step/N Y Y^H C
+    C = orthonormal_factor(C)  # QR(C)
     if C is None:
         return False
     s.basis[...] = C

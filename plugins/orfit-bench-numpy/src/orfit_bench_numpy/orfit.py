@@ -1,6 +1,6 @@
 """ORFit, declared in `orfit_bench/catalogue/methods/orfit.py`.
 
-Thesis, Algorithms 1 to 4, in which Algorithm 2's u and Algorithm 3's column are normalised residuals.
+Thesis, Algorithms 1 to 4, in which Algorithm 2's u and Algorithm 3's column are normalized residuals.
 
 Shapes: J (q, p) gradients, the thesis' J'; E (q, r) errors, w (p, r), U (p, n), Sigma (n,), Q (p, a), R (a, q).
 """
@@ -24,6 +24,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     w = s.w + Q @ solve_fit(R, E)  # eq. (3.10): w + J~ (J'J~)^-1 E, where J'J~ = R'R
     if not (is_finite(w) and is_bounded(J)):
         return False
+    # the estimated rounding errors of the directions are no part of Algorithm 4 (docs/decisions/0067)
     errors = errors_of_step(s, J, R) if hasattr(s, "direction_errors") else None
     if not hasattr(s, "singular_values"):
         append_directions(s, Q)  # Algorithms 1 and 3: no limit

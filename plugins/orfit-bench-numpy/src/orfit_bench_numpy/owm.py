@@ -18,8 +18,11 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step of all layers: the gradient step of each, times the new P of its inputs."""
-    w, ff, found = s.w.copy(), p.forgetting_factor, []
+    """One step of all layers: Theta + step P_new Delta, the gradient step of each times the new P of its inputs.
+
+    P_new a = P a / S with S = ff + a'P a, so P_new Delta = P a S^-1 e' for Delta = a e', which needs no P_new.
+    """
+    w, ff, updates = s.w.copy(), p.forgetting_factor, []
     R, limits = np.full((1, 1), ff, w.dtype), forgetting_limits(ff, w.dtype)
     gradient_step = J.T @ E  # descent on |y - f|^2 / 2 with step 1
     thetas, deltas = layer_matrices(w, p.shapes), layer_matrices(gradient_step, p.shapes)
@@ -31,13 +34,13 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
         V = solve_lower(factor.L, U.T)  # (1, n): V'V = P a a'P / (ff + a'P a)
         if not keeps_variances_finite(P, V, limits):
             return False
-        # Theta + step P_new Delta; P_new Delta = P a S^-1 e' for Delta = a e'
+        # Theta + step P a S^-1 e'
         Theta += p.step_size[0] * (V.T @ solve_lower(factor.L, propagated_errors(a[0], Delta)))
-        found.append((P, V, factor.degraded))
+        updates.append((P, V, factor.degraded))
     if not is_finite(w):
         return False
     s.w[...] = w
-    for P, V, degraded in found:
+    for P, V, degraded in updates:
         P -= V.T @ V  # P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff
         if ff != 1:
             P /= ff

@@ -24,14 +24,14 @@ from orfit_bench.spec.kernel import Params, State
 
 CHECKS_ROWS = True
 COMPLEX = True
-MANY = 4
-"""Rows for each feature, from which a copy of L costs less than a look at the rows."""
+MIN_ROWS_PER_FEATURE = 4
+"""From so many rows for each feature on, a copy of L costs less than a look at the rows."""
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Add the products of the rows, at once unless a sum may overflow."""
     L, m, ff = s.information, s.moment, p.forgetting_factor
-    if out is None and ff == 1 and len(X) >= MANY * len(L) and add_many_rows(L, m, X, Y):
+    if out is None and ff == 1 and len(X) >= MIN_ROWS_PER_FEATURE * len(L) and add_many_rows(L, m, X, Y):
         return len(X)
     energy = float(np.vdot(X, X).real)
     if not math.isfinite(energy) and not np.isfinite(X).all():
@@ -69,12 +69,15 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 
 
 def add_step(L: Array, m: Array, A: Array, Y: Array, ff: float, t: int) -> bool:
-    """L <- ff L + A'A,  m <- ff m + A'Y in step t; False, and nothing is changed, where a number would overflow."""
+    """L <- ff L + A'A,  m <- ff m + A'Y in step t; False, and nothing is changed, where a number would overflow.
+
+    For ff > 1, L and m are stored divided by ff^t, so that old rows keep their size: kept = 1 and weight = ff^-t. Else
+    kept = ff and weight = 1.
+    """
     kept, (weight,) = forgetting_weights(ff, t, 1)
     weight = np.finfo(A.dtype).dtype.type(weight)  # float64 would hide an overflow in float32
-    diagonal = kept * np.diagonal(L).real + weight * (A * A.conj()).real.sum(
-        axis=0
-    )  # no |L_ij| is larger than all L_ii
+    squares = (A * A.conj()).real.sum(axis=0)  # (p,): the diagonal of A'A
+    diagonal = kept * np.diagonal(L).real + weight * squares  # no |L_ij| is larger than all L_ii
     if not (is_finite(diagonal) and is_finite(kept * m + weight * (A.conj().T @ Y))):
         return False
     add(L, m, A, Y, kept, np.full(len(A), weight))
@@ -100,8 +103,8 @@ def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
     ff, t = p.forgetting_factor[j], p.t[j] + (row - p.starts[j])
     weight = np.where(ff > 1, ff ** -t.astype(float), 1).astype(x.dtype)[:, None]
     kept = np.minimum(ff, 1).astype(x.dtype)[:, None, None]
-    L = kept * s.information + np.tril(x[:, :, None] * (weight * x)[:, None, :])  # ff L + x x'
-    m = kept * s.moment + x[:, :, None] * (weight * y)[:, None, :]  # ff m + x y'
+    L = kept * s.information + np.tril(x[:, :, None] * (weight * x)[:, None, :])  # kept L + weight x x'
+    m = kept * s.moment + x[:, :, None] * (weight * y)[:, None, :]  # kept m + weight x y'
     applied: Array = np.isfinite(np.diagonal(L, axis1=1, axis2=2)).all(axis=1) & np.isfinite(m).all(axis=(1, 2))
     np.copyto(s.information, L, where=applied[:, None, None])
     np.copyto(s.moment, m, where=applied[:, None, None])

@@ -35,7 +35,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     if p.ridge == 0 and p.t == 1:
         return start_without_prior(s, J, E)
     P, ff = s.P, p.forgetting_factor
-    R, limits = ff * np.eye(len(J), dtype=P.dtype), forgetting_limits(ff, P.dtype)
+    R, limits = ff * np.eye(len(J), dtype=P.dtype), forgetting_limits(ff, P.dtype)  # R: the noise of a filter
     S = J @ (U := P @ J.conj().T) + R  # (q, q): S = ff I + J P J^H
     factor = factor_covariance(np.diagonal(P), J, S, R, limits)
     if factor is None:
@@ -55,7 +55,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def start_without_prior(s: State, J: Array, E: Array) -> bool:
-    """Least-squares notes, initialisation: the solution of the first rows alone, and P = (J'J)^-1."""
+    """Least-squares notes, initialization: the solution of the first rows alone, and P = (J'J)^-1."""
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)  # J = V diag(sigma) Wt
     w = s.w + Wt.conj().T @ ((V.conj().T @ E) / sigma[:, None])  # w + J^+ E
     half = Wt / sigma[:, None]
@@ -104,10 +104,15 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
-    """A step of many members at once, as `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p)."""
+    """A step of many members at once, as `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p).
+
+    `deviation` (m,) is sqrt(S), the root of S = ff + x'P x, and V (m, p) is P x / sqrt(S).
+    """
     ff = p.forgetting_factor[j].astype(x.dtype)
     max_error = np.where(ff < 1, MAX_GROWING_ERROR, 1)
-    V, deviation, applied, degraded = measure_innovations(s.P, x, ff, ff, diagonals(s.P), max_error, max_error)
+    V, deviation, applied, degraded = measure_innovations(
+        s.P, x, noise=ff, left=ff, variances=diagonals(s.P), max_rounding=max_error, max_cancellation=max_error
+    )
     w = s.w + V[:, :, None] * (e / deviation[:, None])[:, None, :]  # survey, eq. (11): w + P x e / S
     largest = (np.diagonal(s.P, axis1=1, axis2=2) - V * V).max(axis=1) / ff
     applied &= np.isfinite(w).all(axis=(1, 2)) & (largest < np.finfo(x.dtype).max / 4)

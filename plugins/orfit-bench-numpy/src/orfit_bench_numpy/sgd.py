@@ -25,7 +25,7 @@ def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
     return slopes
 
 
-# l'(y, f) as a function of e = y - f. heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0, at the kink too; NaN stays NaN.
+# l'(y, f) as a function of e = y - f; E, Y (b, r). heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0; NaN stays NaN.
 SLOPES = {
     "square": lambda E, Y, p: -E,
     "absolute": lambda E, Y, p: -np.sign(E),
@@ -147,7 +147,7 @@ def learn_plain_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None)
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-    """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
+    """Take a step for every b rows A, whose errors are y - A v; predict with the averaged weights."""
     if Y.shape[1] == 1 and is_plain(s, p):
         return learn_plain_rows(s, X, Y[:, 0], p, None if out is None else out[:, 0])
     b = p.batch_size

@@ -49,7 +49,7 @@ def slopes(s: State, E: Array, p: Params) -> Array:
 def move(s: State, g: Array, p: Params) -> bool:
     """One step along the sum of gradients."""
     Y = p.targets.reshape(p.batch_size, -1)
-    w = s.w - p.step_size[0] * (g / len(Y) + p.ridge * s.w)
+    w = s.w - p.step_size[0] * (g / len(Y) + p.ridge * s.w)  # w - step (g / b + ridge w)
     if not is_finite(w):
         return False
     s.w[...] = w

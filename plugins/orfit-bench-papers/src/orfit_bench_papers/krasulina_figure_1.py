@@ -133,7 +133,7 @@ def _notes(results: xarray.Dataset, setup: Setup) -> list[str]:
         f"{small} The step is chosen as in krasulina-table-1, which also shows what as many rows as the paper's give.",
         f"At k = {last} batch PCA leaves {100 * left:.2g} % of the rows' squares: where that is little, percents of "
         "it are many.",
-        "The paper orthonormalises C of Oja and Krasulina after every row, which makes its gap in time. The kernels "
+        "The paper orthonormalizes C of Oja and Krasulina after every row, which makes its gap in time. The kernels "
         "here get the same C with a QR now and then (of Krasulina's rule with the inverse of C'C kept), so that less "
         f"is left: they take {oja:.1f} and {krasulina:.1f} times the implicit rule's time at k = {last}.",
         "Times are wall times of learning alone, without losses and without compilation, and differ between runs and "

@@ -84,7 +84,7 @@ _CAPTION = (
     "deviation that was measured."
 )
 _REMARKS = [
-    "The survey's figure has no numbers and names families; its lines through deep networks (linearised and "
+    "The survey's figure has no numbers and names families; its lines through deep networks (linearized and "
     "layer-wise versions) are here the lines to gp and owm on one layer, and the law of rls and orfit on a model. "
     "Lines of other sources are in the second table.",
     "Each line is a law of the catalogue, which `orfit-bench laws` measures too; `orfit-bench map` draws the same map.",

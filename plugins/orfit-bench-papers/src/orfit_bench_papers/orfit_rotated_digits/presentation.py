@@ -135,6 +135,6 @@ def _notes(results: xarray.Dataset, setup: Setup) -> list[str]:
         f"{', '.join(kept) or 'none'}.",
         f"Rows are {n}, directions kept are {memory}: what the memory cannot hold is forgotten, by which directions "
         "it drops.",
-        "Algorithm 2 of the thesis is run as corrected (its line 9 must normalise the residual of the gradient, not "
+        "Algorithm 2 of the thesis is run as corrected (its line 9 must normalize the residual of the gradient, not "
         "the gradient); as printed its basis is not orthonormal and the errors explode.",
     ]
