@@ -9,7 +9,7 @@ from helpers.methods import change
 
 from faults.fault import fault
 from faults.reference_learner import METHODS, reference_kernel
-from orfit_bench.learners import classifier, encoding
+from orfit_bench.learners import encoding, label_predictions
 
 CLASS_RLS = change(METHODS["class_rls"], theory={"laws": ()})
 encode_array = encoding._encode_array
@@ -38,5 +38,5 @@ fault(
     "first_of_tied_classes_is_predicted",
     method=CLASS_RLS,
     kernel=reference_kernel("class_rls"),
-    host=(classifier, "_as_array", np.array),
+    host=(label_predictions, "_as_array", np.array),
 )

@@ -22,6 +22,7 @@ MODULES = [
     ".learners.recorded_learning",
     ".learners.regressor",
     ".learners.classifier",
+    ".learners.label_predictions",
     ".learners.subspace",
 ]
 RAISING = [
