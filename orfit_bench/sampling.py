@@ -6,23 +6,18 @@ slides, "Other SGD flavors: different sampling".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
 from orfit_bench.spec.stream import Pair
-from orfit_bench.tables.row_view import RowView
+from orfit_bench.visit_order import SampledView, VisitOrder
 
-Array = NDArray[Any]
 BLOCK = 1024
 """Number of rows that `uniform` draws at once."""
-BRANCH = 0x6F72646572
-"""Spawn key of the order's random numbers, which makes them independent of rows drawn from the same seed."""
 
 SAMPLING = Setting(
     "sampling",
@@ -205,103 +200,11 @@ def depends_on_seed(stream: Stream, settings: Mapping[str, Any]) -> bool:
     return is_drawn or any(s.name == SEED.name for s in stream.settings)
 
 
-class VisitOrder:
-    """The row visited at each position 0 to length - 1, drawn in blocks, each with a generator of its own.
-
-    Parameters
-    ----------
-    length : int
-        Number of positions.
-    block : int
-        Number of positions that one draw fills.
-    draw : callable
-        draw(rng) -> row numbers (block,), with a numpy.random.Generator.
-    seed : int
-        Fixes the order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
-    >>> sorted(order.rows_at(np.arange(6)).tolist())
-    [0, 0, 1, 1, 2, 2]
-    """
-
-    def __init__(self, length: int, block: int, draw: Callable[[np.random.Generator], Array], seed: int) -> None:
-        self.length, self._block = length, block
-        self._drawn = lru_cache(maxsize=2)(lambda b: draw(_generator(seed, b)))
-
-    def rows_at(self, positions: Array) -> Array:
-        """Return the rows that are visited at some positions.
-
-        Parameters
-        ----------
-        positions : ndarray of int, shape (n,)
-            Positions from 0 to length - 1.
-
-        Returns
-        -------
-        ndarray of int, shape (n,)
-            Row numbers. They do not depend on the other positions of the call.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
-        >>> both = order.rows_at(np.array([1, 4]))
-        >>> bool(both[1] == order.rows_at(np.array([4]))[0])
-        True
-        """
-        rows = np.empty(len(positions), np.int64)
-        blocks = positions // self._block if len(positions) else positions
-        for b in np.unique(blocks):
-            rows[blocks == b] = self._drawn(int(b))[positions[blocks == b] - b * self._block]
-        return rows
-
-
-class SampledView(RowView):
-    """Rows in the order of their visits.
-
-    Parameters
-    ----------
-    rows : array_like, shape (m, ...)
-        The rows, which need only slices.
-    order : VisitOrder
-        The row at each position.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> view = SampledView(np.array([10.0, 20.0]), VisitOrder(4, 2, lambda rng: rng.permutation(2), seed=0))
-    >>> view.shape, sorted(view[:2].tolist())
-    ((4,), [10.0, 20.0])
-    """
-
-    def __init__(self, rows: Any, order: VisitOrder) -> None:
-        self._rows, self._order = rows, order
-
-    def __len__(self) -> int:
-        return self._order.length
-
-    def __getitem__(self, piece: slice) -> Array:
-        if not isinstance(piece, slice):
-            raise TypeError(f"sampled rows support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
-        visited = self._order.rows_at(np.arange(*piece.indices(len(self))))
-        if isinstance(self._rows, np.ndarray):
-            gathered: Array = self._rows[visited]
-            return gathered
-        return np.concatenate([self._rows[:0], *(self._rows[i : i + 1] for i in visited.tolist())])
-
-
 def _view(data: Data, order: VisitOrder) -> Data:
     """Views of X and y in this order; tasks are dropped, since their rows are no longer contiguous."""
     X: Any = SampledView(data.X, order)
     y: Any = None if data.y is None else SampledView(data.y, order)
     return replace(data, X=X, y=y, tasks=())
-
-
-def _generator(seed: int, block: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(BRANCH, block)))
 
 
 def _positive(name: str, value: Any) -> int:
