@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
-from orfit_bench.spec.stream import Pair
+from orfit_bench.spec.data import Pair
 from orfit_bench.visit_order import SampledView, VisitOrder
 
 BLOCK = 1024

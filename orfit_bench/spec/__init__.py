@@ -4,6 +4,7 @@ It computes nothing and imports nothing heavy: a plugin may import it at start-u
 """
 
 from orfit_bench.spec.backend import REFERENCE, Absent, Backend, Override
+from orfit_bench.spec.data import Data
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, measure_claim, nan_max
@@ -26,7 +27,7 @@ from orfit_bench.spec.state import (
     StateSpec,
     WeightCovariance,
 )
-from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Choice, Integer, Names, Number, NumberOrSchedule, Text
 from orfit_bench.spec.weighting import Weighting

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.errors import suggest
+from orfit_bench.spec.data import Data
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Data, Offers, Stream
+from orfit_bench.spec.stream import Offers, Stream
 from orfit_bench.spec.types import Choice, Integer, Names, Number, Text
 from orfit_bench.tables.encoding import ENCODED, check_columns, find_encoding
 from orfit_bench.tables.files import is_url, open_file

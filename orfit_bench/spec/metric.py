@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from orfit_bench.spec.stream import Data
+from orfit_bench.spec.data import Data
 
 Direction = Literal["lower", "higher"]
 """Which values of a metric are better."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.streams import STREAMS
-from orfit_bench.spec.stream import Array, Data
+from orfit_bench.spec.data import Array, Data
 
 BY_NAME = {stream.name: stream for stream in STREAMS}
 

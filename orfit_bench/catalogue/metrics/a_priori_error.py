@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from orfit_bench.spec.data import Array
 from orfit_bench.spec.metric import Metric, Record
-from orfit_bench.spec.stream import Array
 
 
 def measure(record: Record) -> float | None:

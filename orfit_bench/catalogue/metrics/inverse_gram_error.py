@@ -4,9 +4,9 @@ import numpy as np
 
 from orfit_bench.catalogue.metrics.a_priori_error import known
 from orfit_bench.catalogue.metrics.deviation import learned_once
+from orfit_bench.spec.data import Array
 from orfit_bench.spec.law import deviation
 from orfit_bench.spec.metric import Metric, Record
-from orfit_bench.spec.stream import Array
 
 
 def measure(record: Record) -> float | None:

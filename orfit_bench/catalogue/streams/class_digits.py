@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from orfit_bench.catalogue.streams.common import SEED
 from orfit_bench.catalogue.streams.digits import LEARNED, SOURCE, by_class, drawn
-from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.data import Data
+from orfit_bench.spec.stream import Stream
 
 
 def make(n: int, seed: int) -> Data:

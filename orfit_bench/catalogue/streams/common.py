@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
+from orfit_bench.spec.data import Array, Data, Pair
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Array, Data, Pair
 from orfit_bench.spec.types import Integer, Number
 
 HELD_OUT = 500

@@ -7,7 +7,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.random import Generator
 
 from orfit_bench.catalogue.streams.common import OUTPUTS, SEED, features, linear, noise, rows
-from orfit_bench.spec.stream import Array, Data, Stream
+from orfit_bench.spec.data import Array, Data
+from orfit_bench.spec.stream import Stream
 
 
 def make(n: int, d: int, outputs: int, noise: float, seed: int) -> Data:

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from orfit_bench.catalogue.streams.common import SEED
+from orfit_bench.spec.data import Array, Data, Pair
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Array, Data, Pair, Stream
+from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Choice, Integer
 
 FILE = Path(__file__).with_name("data") / "digits.npz"

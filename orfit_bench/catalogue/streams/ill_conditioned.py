@@ -15,8 +15,9 @@ from orfit_bench.catalogue.streams.common import (
     true_weights,
     with_targets,
 )
+from orfit_bench.spec.data import Array, Data
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Array, Data, Stream
+from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Number
 
 

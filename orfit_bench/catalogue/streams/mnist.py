@@ -7,8 +7,9 @@ import numpy as np
 from orfit_bench.catalogue.streams.common import SEED
 from orfit_bench.catalogue.streams.digits import ORDER, classes
 from orfit_bench.catalogue.streams.mnist_files import files, read, why_absent
+from orfit_bench.spec.data import Data, Pair
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Data, Pair, Stream
+from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Choice, Integer
 
 SOURCE = "Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits, 1998"

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from orfit_bench.errors import UnavailableError
-from orfit_bench.spec.stream import Array, Pair
+from orfit_bench.spec.data import Array, Pair
 
 URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 SHA256 = {

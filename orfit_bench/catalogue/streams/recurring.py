@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.catalogue.streams.common import HELD_OUT, OUTPUTS, SEED, features, rows, true_weights, with_targets
+from orfit_bench.spec.data import Array, Data
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Array, Data, Stream
+from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Integer
 
 

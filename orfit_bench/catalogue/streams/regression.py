@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.catalogue.streams.common import OUTPUTS, SEED, features, linear, noise, rows
-from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.data import Data
+from orfit_bench.spec.stream import Stream
 
 
 def make(n: int, d: int, outputs: int, noise: float, seed: int) -> Data:

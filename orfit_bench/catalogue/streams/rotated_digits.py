@@ -14,8 +14,9 @@ from numpy.random import Generator
 from orfit_bench.catalogue.streams import digits, mnist
 from orfit_bench.catalogue.streams.common import SEED, parts
 from orfit_bench.catalogue.streams.mnist_files import files, read, why_absent
+from orfit_bench.spec.data import Array, Data, Pair
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Array, Data, Pair, Stream
+from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Integer
 
 Turn = Callable[[Array, Array], Pair]

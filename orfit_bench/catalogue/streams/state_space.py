@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.catalogue.streams.common import OUTPUTS, SEED, features, parts, rows, squeezed
+from orfit_bench.spec.data import Data
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Number
 
 SETTINGS = (

@@ -12,8 +12,9 @@ import pytest
 from helpers.streams import BY_NAME, arrays, assert_sound, shared_rows
 
 from orfit_bench.catalogue.streams import STREAMS
+from orfit_bench.spec.data import Data
 from orfit_bench.spec.method import KINDS
-from orfit_bench.spec.stream import OFFERS, Data, Stream
+from orfit_bench.spec.stream import OFFERS, Stream
 
 pytestmark = pytest.mark.filterwarnings("error")
 SMALL = {"mnist": {"n": 50}, "rotated_mnist": {"n": 5}}

@@ -13,7 +13,7 @@ import pytest
 from helpers.streams import BY_NAME, arrays, assert_sound, shared_rows, write_idx, write_part
 
 from orfit_bench.catalogue.streams import DataNotFound, mnist_files, rotated_digits
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 
 pytestmark = pytest.mark.filterwarnings("error")
 

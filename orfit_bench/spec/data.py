@@ -1,0 +1,92 @@
+"""What a stream delivers: rows with their targets, and those that are never learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Pair = tuple[Array, Array]
+Rows = tuple[Array, Array | None]
+"""X and y; y is None where the stream offers rows alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a stream delivers. X is (n, d); y is (n,) or (n, c) numbers, (n,) labels, or None. Both need only slices."""
+
+    X: Array
+    y: Array | None = None
+    test: Rows | None = None
+    """Rows that are never learned, in the layout of X and y."""
+    validation: Rows | None = None
+    """Rows for choosing settings; neither learned nor tested on."""
+    tasks: tuple[int, ...] = ()
+    """Row numbers at which the tasks begin, with the end: task i is rows tasks[i] to tasks[i + 1]."""
+    feature_names: tuple[str, ...] = ()
+    """The names of the columns of X, where they have any."""
+
+    def check(self) -> None:
+        """ValueError unless each row has a target, test and validation rows are alike, and the tasks cover the rows."""
+        n = len(self.X)
+        if isinstance(self.X, (list, tuple)):
+            raise ValueError(f"X: got {type(self.X).__name__}, want an array or a table (n, d)")
+        _check_lengths("", self.X, self.y)
+        for name, part in (("test", self.test), ("validation", self.validation)):
+            if part is not None:
+                _check_part(name, part, self)
+        if not self.tasks:
+            return
+        integers = all(isinstance(row, Integral) and not isinstance(row, bool) for row in self.tasks)
+        if not integers or not all(a < b for a, b in zip((-1, *self.tasks), self.tasks, strict=False)):
+            raise ValueError(f"tasks: got {self.tasks}, want increasing row numbers")
+        if self.tasks[0] != 0 or self.tasks[-1] != n:
+            raise ValueError(f"tasks: got {self.tasks}, want the rows at which tasks begin, from 0, and the end, {n}")
+
+    def cut(self, start: int, stop: int) -> Rows:
+        """The rows from start to before stop."""
+        return self.X[start:stop], None if self.y is None else self.y[start:stop]
+
+    def chunks(self, rows: int) -> Iterator[Rows]:
+        """The stream in order, `rows` at a time; the last chunk may be shorter."""
+        for i in range(0, len(self.X), rows):
+            yield self.cut(i, i + rows)
+
+
+def _check_lengths(part: str, X: Array, y: Array | None) -> None:
+    """ValueError unless y, if there is one, has a target for each row."""
+    if y is not None and len(y) != len(X):
+        raise ValueError(f"{part}y: got {len(y)} targets, want {len(X)}, one for each row of X")
+
+
+def _check_part(name: str, part: Rows, data: Data) -> None:
+    """ValueError unless rows that are not learned have as many columns, features and outputs, as those that are."""
+    if not isinstance(part, (tuple, list)) or len(part) != 2:
+        raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")
+    X, y = part
+    _check_lengths(f"{name} ", X, y)
+    if y is None and data.y is not None:
+        raise ValueError(f"{name} has {len(X)} rows of X and no targets, want targets as the stream has them")
+    for what, own, other in (("X", X, data.X), ("y", y, data.y)):
+        got, want = _shape(own), _shape(other)
+        if got and want and got[1:] != want[1:]:
+            raise ValueError(f"{name} has {what} of shape {got}, want {(got[0], *want[1:])} as the stream has it")
+
+
+def refuse_empty(data: Data) -> None:
+    """ValueError where there are no rows to learn, or to test on."""
+    if not len(data.X):
+        raise ValueError("X has no rows, want at least one")
+    for name, part in (("test", data.test), ("validation", data.validation)):
+        if part is not None and not len(part[0]):
+            raise ValueError(f"{name} has no rows: give it at least one, or leave it out")
+
+
+def _shape(a: Any) -> tuple[int, ...]:
+    """The shape of rows; empty for what has none, which needs slices only, and for no targets."""
+    return np.shape(a) if isinstance(a, (list, tuple)) else tuple(getattr(a, "shape", ()))
