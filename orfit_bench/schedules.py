@@ -69,21 +69,35 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """The same value at every step, as `constant` makes it.
+    """The same value at every step.
 
     Parameters
     ----------
     value : float
-        The value.
+        A finite number.
+
+    Raises
+    ------
+    TypeError
+        If it is not a number.
+    ValueError
+        If it is not finite.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import orfit_bench as ob
     >>> ob.schedules.constant(0.1)
     Constant(value=0.1)
+    >>> ob.schedules.constant(0.1)(np.array([1, 2, 3]))
+    array([0.1, 0.1, 0.1])
     """
 
     value: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no finite number."""
+        vars(self).update(value=_number("value", self.value))
 
     def __call__(self, t: Steps) -> Values:
         """The value, for each t."""
@@ -108,24 +122,41 @@ class Constant(Schedule):
 
 @dataclass(frozen=True)
 class Power(Schedule):
-    """eta0 / t^power at step t, as `power` makes it.
+    """The value eta0 / t^power at step t; with power in [0, 1] the sum of the values is infinite.
 
     Parameters
     ----------
     eta0 : float
         The value at step 1.
     power : float
-        The exponent.
+        The exponent, at least 0.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not a number.
+    ValueError
+        If one is not finite, or power < 0.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import orfit_bench as ob
-    >>> ob.schedules.power(1.0, 0.8)
-    Power(eta0=1.0, power=0.8)
+    >>> ob.schedules.power(eta0=1.0, power=0.5)
+    Power(eta0=1.0, power=0.5)
+    >>> ob.schedules.power(eta0=1.0, power=0.5)(np.array([1, 4, 100]))
+    array([1. , 0.5, 0.1])
     """
 
     eta0: float
     power: float
+
+    def __post_init__(self) -> None:
+        """Refuse a schedule that grows, and what is no finite number."""
+        power = self.power
+        if _number("power", power) < 0:
+            raise ValueError(f"power={power}: want a number >= 0, otherwise the step size would grow without bound")
+        vars(self).update(eta0=_number("eta0", self.eta0), power=float(power))
 
     def __call__(self, t: Steps) -> Values:
         """Values at the steps t."""
@@ -150,47 +181,85 @@ class Power(Schedule):
 
 @dataclass(frozen=True)
 class Slide(Schedule):
-    """B / (G sqrt(t)) at step t, as `slide` makes it.
+    """The value B / (G sqrt(t)) at step t.
 
     Parameters
     ----------
     B : float
-        Bound of the norm of the optimal weights.
+        Bound of the norm of the optimal weights, |w*| <= B, more than 0.
     G : float
-        Bound of the norm of the gradients.
+        Bound of the norm of the gradients, more than 0.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not a number.
+    ValueError
+        If one is not finite, or not more than 0.
+
+    Notes
+    -----
+    Slides, "SGD convergence".
 
     Examples
     --------
+    >>> import numpy as np
     >>> import orfit_bench as ob
-    >>> ob.schedules.slide(1.0, 2.0)
+    >>> ob.schedules.slide(B=1.0, G=2.0)
     Slide(B=1.0, G=2.0)
+    >>> ob.schedules.slide(B=1.0, G=2.0)(np.array([1, 4, 100]))
+    array([0.5 , 0.25, 0.05])
     """
 
     B: float
     G: float
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that are not more than 0."""
+        if not (_number("B", self.B) > 0 and _number("G", self.G) > 0):
+            raise ValueError(f"slide(B={self.B}, G={self.G}): want both > 0")
+        vars(self).update(B=float(self.B), G=float(self.G))
 
     def __call__(self, t: Steps) -> Values:
         """Values at the steps t."""
         return self.B / (self.G * np.sqrt(t))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Sequence(Schedule):
-    """The given values in order, as `sequence` makes it; after the last one it stays constant.
+    """The given values in order; after the last one it stays constant.
 
     Parameters
     ----------
-    values : tuple of float
+    values : iterable of float
         The values, at least one.
+
+    Raises
+    ------
+    TypeError
+        If it is not an iterable of numbers.
+    ValueError
+        If there is no value, or one is not finite.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import orfit_bench as ob
     >>> ob.schedules.sequence([1.0, 0.5])
     Sequence(values=(1.0, 0.5))
+    >>> ob.schedules.sequence([1.0, 0.5])(np.array([1, 2, 3]))
+    array([1. , 0.5, 0.5])
     """
 
     values: tuple[float, ...]
+
+    def __init__(self, values: Any) -> None:
+        if isinstance(values, str) or not np.iterable(values):
+            raise TypeError(f"sequence(values={values!r}): want a list of numbers")
+        numbers = tuple(_number("values", v) for v in values)
+        if not numbers:
+            raise ValueError("sequence(values=[]): want at least one value")
+        vars(self).update(values=numbers)
 
     def __call__(self, t: Steps) -> Values:
         """Values at the steps t."""
@@ -214,141 +283,14 @@ class Sequence(Schedule):
         return self.values
 
 
-def constant(value: float) -> Constant:
-    """Make a schedule with the same value at every step.
-
-    Parameters
-    ----------
-    value : float
-        A finite number.
-
-    Returns
-    -------
-    Constant
-        The schedule.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    ValueError
-        If it is not finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import orfit_bench as ob
-    >>> ob.schedules.constant(0.1)(np.array([1, 2, 3]))
-    array([0.1, 0.1, 0.1])
-    """
-    return Constant(_number("value", value))
-
-
-def power(eta0: float, power: float) -> Power:
-    """Make a schedule with the value eta0 / t^power at step t; with power in [0, 1] the sum of the values is infinite.
-
-    Parameters
-    ----------
-    eta0 : float
-        The value at step 1.
-    power : float
-        The exponent, at least 0.
-
-    Returns
-    -------
-    Power
-        The schedule.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a number.
-    ValueError
-        If one is not finite, or power < 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import orfit_bench as ob
-    >>> ob.schedules.power(eta0=1.0, power=0.5)(np.array([1, 4, 100]))
-    array([1. , 0.5, 0.1])
-    """
-    if _number("power", power) < 0:
-        raise ValueError(f"power={power}: want a number >= 0, otherwise the step size would grow without bound")
-    return Power(_number("eta0", eta0), float(power))
-
-
-def slide(B: float, G: float) -> Slide:
-    """Make a schedule with the value B / (G sqrt(t)) at step t.
-
-    Parameters
-    ----------
-    B : float
-        Bound of the norm of the optimal weights, |w*| <= B, more than 0.
-    G : float
-        Bound of the norm of the gradients, more than 0.
-
-    Returns
-    -------
-    Slide
-        The schedule.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a number.
-    ValueError
-        If one is not finite, or not more than 0.
-
-    Notes
-    -----
-    Slides, "SGD convergence".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import orfit_bench as ob
-    >>> ob.schedules.slide(B=1.0, G=2.0)(np.array([1, 4, 100]))
-    array([0.5 , 0.25, 0.05])
-    """
-    if not (_number("B", B) > 0 and _number("G", G) > 0):
-        raise ValueError(f"slide(B={B}, G={G}): want both > 0")
-    return Slide(float(B), float(G))
-
-
-def sequence(values: Any) -> Sequence:
-    """Make a schedule with given values in order; after the last one it stays constant.
-
-    Parameters
-    ----------
-    values : iterable of float
-        The values, at least one.
-
-    Returns
-    -------
-    Sequence
-        The schedule.
-
-    Raises
-    ------
-    TypeError
-        If it is not an iterable of numbers.
-    ValueError
-        If there is no value, or one is not finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import orfit_bench as ob
-    >>> ob.schedules.sequence([1.0, 0.5])(np.array([1, 2, 3]))
-    array([1. , 0.5, 0.5])
-    """
-    if isinstance(values, str) or not np.iterable(values):
-        raise TypeError(f"sequence(values={values!r}): want a list of numbers")
-    numbers = tuple(_number("values", v) for v in values)
-    if not numbers:
-        raise ValueError("sequence(values=[]): want at least one value")
-    return Sequence(numbers)
+constant, power, slide, sequence = Constant, Power, Slide, Sequence
+MAKERS: dict[str, Callable[..., Schedule]] = {
+    "constant": constant,
+    "power": power,
+    "slide": slide,
+    "sequence": sequence,
+}
+"""The schedules by the names that they have in tables."""
 
 
 def _number(name: str, value: Any) -> float:
@@ -357,14 +299,6 @@ def _number(name: str, value: Any) -> float:
     if not np.isfinite(value):
         raise ValueError(f"{name}={value!r}: want a finite number")
     return float(value)  # type: ignore[arg-type]  # a real scalar, as checked above
-
-
-MAKERS: dict[str, Callable[..., Schedule]] = {
-    "constant": constant,
-    "power": power,
-    "slide": slide,
-    "sequence": sequence,
-}
 
 
 def from_config(table: dict[str, Any]) -> Schedule:
@@ -394,7 +328,9 @@ def from_config(table: dict[str, Any]) -> Schedule:
     if len(table) != 1 or next(iter(table)) not in MAKERS:
         raise ValueError(f"schedule {table!r}: want one of {', '.join(MAKERS)} with its arguments")
     ((name, arguments),) = table.items()
+    make = MAKERS[name]
     try:
-        return MAKERS[name](**arguments)
+        return make(**arguments)
     except TypeError as error:
-        raise ValueError(f"schedule {table!r}: {error}") from None
+        text = str(error).replace(f"{make.__name__}.__init__()", f"{name}()")  # the name that the user knows
+        raise ValueError(f"schedule {table!r}: {text}") from None

@@ -149,18 +149,18 @@ class Cosine(ob.schedules.Schedule):
 
 
 @pytest.mark.parametrize(
-    ("schedule", "message"),
+    ("make", "message"),
     [
-        (Cosine(), "want one of constant, power, slide, sequence"),
-        (ob.schedules.Power(0.1, -1.0), "power=-1.0"),
-        (ob.schedules.Sequence(()), "at least one value"),
-        (ob.schedules.Slide(1.0, 0.0), "want both > 0"),
+        (Cosine, "want one of constant, power, slide, sequence"),
+        (lambda: ob.schedules.Power(0.1, -1.0), "power=-1.0"),
+        (lambda: ob.schedules.Sequence(()), "at least one value"),
+        (lambda: ob.schedules.Slide(1.0, 0.0), "want both > 0"),
     ],
 )
-def test_schedules_that_cannot_be_saved_are_refused(schedule, message):
+def test_schedules_that_cannot_be_saved_are_refused(make, message):
     """What create accepts, restore must read."""
     with pytest.raises((TypeError, ValueError), match=message):
-        ob.create("lms", step_size=schedule)
+        ob.create("lms", step_size=make())
 
 
 @pytest.mark.parametrize(
