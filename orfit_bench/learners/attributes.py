@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.learners.advice import FIXED, about_learner, refuse_assignment
 from orfit_bench.learners.permits import DISCARDED
+from orfit_bench.learners.readiness import begun, usable
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.setting import describe_value
@@ -124,20 +125,8 @@ class Attributes:
 
     def _usable(self) -> LearnerState | None:
         """The state. Raises RuntimeError if an interrupted kernel may have left it half written."""
-        state = self._state
-        if state and state.interrupted:
-            raise RuntimeError(
-                f"{self.method.name}: {state.interrupted} interrupted its kernel, so that its state may be half "
-                f"written: continue from an earlier copy() or a saved state"
-            )
-        return state
+        return usable(self._state, self.method.name)
 
     def _begun(self) -> LearnerState:
         """The state. Raises ValueError before the first chunk."""
-        if self._state is None:
-            raise ValueError(
-                f"{self.method.name} has seen no chunk yet: call partial_fit first "
-                "(a chunk without rows, X of shape (0, d), is enough)"
-            )
-        self._usable()
-        return self._state
+        return begun(self._usable(), self.method.name)

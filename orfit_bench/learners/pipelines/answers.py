@@ -12,6 +12,7 @@ from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.attributes import Attributes
 from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.transforms import Intercept
+from orfit_bench.learners.readiness import begun
 from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.single_rows import read_row
@@ -233,11 +234,7 @@ class Answers(Attributes):
         return self.learner.transform(self._transformed(X))
 
     def _transformed(self, X: Any) -> Array:
-        if self.n_features is None:
-            raise ValueError(
-                "the pipeline has seen no chunk yet: call partial_fit first "
-                "(a chunk without rows, X of shape (0, d), is enough)"
-            )
+        begun(self.n_features, "the pipeline")
         rows, _ = self._rows(X)
         if self.position is not None:
             return Intercept().transform(self.position.rows(rows, standardizer_of(self.transforms)))
