@@ -1,34 +1,26 @@
-"""What learners of all kinds do: save, copy, merge and learn."""
+"""What learners of all kinds do: merge and learn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import sparse, weighting
-from orfit_bench.learners.attributes import Attributes
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
 from orfit_bench.learners.permits import BUSY, by_one_thread, take
+from orfit_bench.learners.storing import Stored
 from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
-from orfit_bench.state import binary, dataset, files
-from orfit_bench.state.serialization import read_array
 from orfit_bench.tables.names import NamedValues
 
-if TYPE_CHECKING:
-    from os import PathLike
 
-    import xarray
-
-
-class Learner(Attributes):
+class Learner(Stored):
     """The base class of all learners. Made by `orfit_bench.create`.
 
     A learner is a rule, which never changes, and a state, which contains everything that determines how it continues.
@@ -40,140 +32,7 @@ class Learner(Attributes):
     True
     """
 
-    # ------------------------------------------------------------------ the state
-
-    def state(self) -> xarray.Dataset:
-        """Return a copy of the state.
-
-        Returns
-        -------
-        xarray.Dataset
-            The arrays in host memory, with named dimensions; settings and versions in `attrs`. `orfit_bench.restore`
-            reads the arrays and `attrs["orfit_bench"]`; the other attributes are there to be looked at, as are the
-            weights of `ridge`, which follow from its sums.
-
-        Raises
-        ------
-        RuntimeError
-            If an exception interrupted a kernel, so that the state cannot be trusted.
-
-        Examples
-        --------
-        >>> import orfit_bench as ob
-        >>> state = ob.create("rls", backend="numpy").partial_fit([[1.0, 0.0], [0.0, 1.0]], [2.0, 3.0]).state()
-        >>> state["w"].dims, state["w"].values.ravel()
-        (('parameter', 'output'), array([1. , 1.5]))
-        >>> state.attrs["method"], state.attrs["n_samples_seen"]
-        ('rls', 2)
-        """
-        return dataset.to_dataset(self.rule, self._usable())
-
-    def array(self, name: str) -> np.ndarray[Any, Any]:
-        """Return a copy of one array of the state, without the other arrays and without xarray.
-
-        Parameters
-        ----------
-        name : str
-            A name in `state()`, such as "w".
-
-        Returns
-        -------
-        ndarray
-            The array in host memory, in the shape that it has in `state()`.
-
-        Raises
-        ------
-        KeyError
-            If the state has no array of this name.
-        ValueError
-            Before the first chunk.
-
-        Examples
-        --------
-        >>> import orfit_bench as ob
-        >>> ob.create("lms", backend="numpy", step_size=0.5).partial_fit([[1.0]], [2.0]).array("w")
-        array([[1.]])
-        """
-        return read_array(self.rule, self._begun(), name)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to an .npz file with a JSON header, without pickle; an old file is replaced atomically.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, by its full name: no ending is added. The ending of another format, such as .nc, is refused.
-
-        Raises
-        ------
-        ValueError
-            If the ending is that of another format.
-        RuntimeError
-            If an exception interrupted a kernel, so that the state cannot be trusted.
-        OSError
-            If the file cannot be written; the old file is unchanged.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import orfit_bench as ob
-        >>> path = Path(tempfile.mkdtemp(), "learner.npz")
-        >>> ob.create("lms", backend="numpy").partial_fit([[1.0]], [2.0]).save(path)
-        >>> ob.load(path).n_samples_seen_
-        1
-        """
-        files.save(self.rule, self._usable(), path)
-
-    def to_bytes(self) -> bytes:
-        """The state as bytes with a checksum, without pickle: for databases, queues and other processes.
-
-        Returns
-        -------
-        bytes
-            What `orfit_bench.from_bytes` reads.
-
-        Raises
-        ------
-        RuntimeError
-            If an exception interrupted a kernel, so that the state cannot be trusted.
-
-        Notes
-        -----
-        pickle, joblib and multiprocessing carry a learner this way.
-
-        Examples
-        --------
-        >>> import orfit_bench as ob
-        >>> data = ob.create("lms", backend="numpy").partial_fit([[1.0]], [2.0]).to_bytes()
-        >>> ob.from_bytes(data).n_samples_seen_
-        1
-        """
-        return binary.encode(self.rule, self._usable())
-
-    def copy(self) -> Self:
-        """Return an independent learner in the same state.
-
-        Returns
-        -------
-        learner
-            Of the same class, with the same rule. What one of the two learns does not change the other.
-
-        Raises
-        ------
-        RuntimeError
-            If an exception interrupted a kernel, so that the state cannot be trusted.
-
-        Examples
-        --------
-        >>> import orfit_bench as ob
-        >>> learner = ob.create("lms", backend="numpy", step_size=0.5).partial_fit([[1.0]], [2.0])
-        >>> before = learner.copy()
-        >>> learner.partial_fit([[1.0]], [5.0]).predict([[1.0]]), before.predict([[1.0]])
-        (array([3.]), array([1.]))
-        """
-        state = self._usable()
-        return type(self)(self.rule, self.rule.copy(state) if state else None)
+    # ------------------------------------------------------------------ merging
 
     @by_one_thread
     def merge(self, other: Learner) -> Self:
@@ -222,18 +81,6 @@ class Learner(Attributes):
         if self._state:
             self.rule.warn_of_lost_precision(self._state)
         return self
-
-    def __copy__(self) -> Self:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from orfit_bench.learners.restoring import from_bytes
-
-        binary.check_portable(self.rule)
-        return from_bytes, (self.to_bytes(),)
 
     # ------------------------------------------------------------------ learning
 
