@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.learners.pipelines.coordinates import Coordinates, refuse_overflow
+from orfit_bench.learners.pipelines.moments import Moments, after_each, as_next, deviations, merged
 
 Array = np.ndarray[Any, Any]
 
@@ -77,12 +78,12 @@ class Standardizer:
     @property
     def mean_(self) -> Array:
         """Means of the columns (d,)."""
-        return _moments(self)[0].copy()
+        return _moments(self).mean.copy()
 
     @property
     def var_(self) -> Array:
         """Variances of the columns (d,), the sums of squares divided by the number of rows."""
-        return _moments(self)[1] / (self.count or 1)
+        return _moments(self).squares / (self.count or 1)
 
     def learn(self, X: Array) -> tuple[Standardizer, Array]:
         """Learn rows, and standardize each of them by the moments up to itself.
@@ -142,36 +143,17 @@ class Standardizer:
         >>> ob.Standardizer().moments(np.array([[1.0], [3.0], [5.0]])).means.ravel()
         array([1., 2., 3.])
         """
-        mean, squares = self._start(X)
+        known = self._start(X)
         if not len(X):
             nothing = np.zeros(X.shape, bool)
-            return RunningMoments(Standardizer(self.scale, self.count, mean, squares), X, X.real, nothing)
-        counts = self.count + np.arange(1.0, len(X) + 1)[:, None] if weights is None else self._counts(weights)
-        w = 1.0 if weights is None else weights[:, None]
-        # sums of differences from the first row that counts keep the digits that sums of large rows lose
-        first = mean if self.count else X[0 if weights is None else int((weights != 0).argmax())]
-        rows = X if weights is None else np.where(w == 0, first, X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            means = first + (w * (rows - first)).cumsum(axis=0) / counts
-            before = np.concatenate([first[None], means[:-1]])
-            sums = squares + (w * _product(rows - before, rows - means)).cumsum(axis=0)
+            return RunningMoments(Standardizer(self.scale, *known), X, X.real, nothing)
+        counts, means, sums = after_each(known, X, weights)
         self._refuse_overflow(X, means, sums)
         if weights is not None:
             sums = np.maximum(sums, 0.0)
         count = self.count + (len(X) if weights is None else float(weights.sum()))
         after = Standardizer(self.scale, int(count) if count % 1 == 0 else count, means[-1].copy(), sums[-1].copy())
         return RunningMoments(after, means, *self._spreads(means, sums / counts))
-
-    def _counts(self, weights: Array) -> Array:
-        """The sums of the weights up to each row (n, 1), and 1 where nothing has a weight yet."""
-        counts = self.count + weights.cumsum()
-        counts[(counts == 0) & (np.abs(weights).cumsum() == 0)] = 1
-        if not counts.min() > 0:
-            raise ValueError(
-                f"sample_weight: the weights of all rows up to row {counts.argmin()} of this call add up to 0 or less, "
-                f"want a positive sum"
-            )
-        return np.asarray(counts[:, None])
 
     def transform(self, X: Array) -> Array:
         """Standardize each row as if it were learned next; the standardizer is unchanged.
@@ -231,26 +213,23 @@ class Standardizer:
         >>> means, spreads.round(3)
         (array([[3.]]), array([[1.633]]))
         """
-        mean, squares = self._start(X)
-        n = self.count + 1.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            means = mean + (X - mean) / n if self.count else X
-            sums = squares + _product(X - mean, X - means)
+        counts, means, sums = as_next(self._start(X), X)
         self._refuse_overflow(X, means, sums)
-        return means, self._spreads(means, sums / n)[0]
+        return means, self._spreads(means, sums / counts)[0]
 
     def _refuse_overflow(self, X: Array, means: Array, sums: Array) -> None:
         """ValueError that names the first entry of X whose mean, or sum of squares if it is used, is not finite."""
         refuse_overflow(X, sums if self.scale else means)
 
-    def _start(self, X: Array) -> tuple[Array, Array]:
+    def _start(self, X: Array) -> Moments:
+        """The moments of the rows so far, zeros before the first one."""
         zero = np.zeros(X.shape[1])
-        return (zero, zero) if self.mean is None or self.squares is None else (self.mean, self.squares)
+        start = (zero, zero) if self.mean is None or self.squares is None else (self.mean, self.squares)
+        return Moments(self.count, *start)
 
     def _spreads(self, means: Array, variances: Array) -> tuple[Array, Array]:
         """What columns are divided by, and whether they vary."""
-        deviation = np.sqrt(variances)
-        varies = deviation > np.finfo(float).eps * np.abs(means)
+        deviation, varies = deviations(means, variances)
         return np.where(varies & self.scale, deviation, 1.0), varies
 
     def coordinates(self) -> Coordinates:
@@ -274,8 +253,8 @@ class Standardizer:
         >>> after.coordinates().rows(np.array([[5.0]]))
         array([[3.]])
         """
-        mean, squares = _moments(self)
-        return Coordinates(mean, *self._spreads(mean, squares / (self.count or 1)))
+        weight, mean, squares = _moments(self)
+        return Coordinates(mean, *self._spreads(mean, squares / (weight or 1)))
 
     def merge(self, other: Standardizer) -> Standardizer:
         """Return the standardizer of the rows of both.
@@ -311,13 +290,10 @@ class Standardizer:
             raise ValueError("merge: one standardizer scales, the other does not")
         if not (self.count and other.count):
             return self if self.count else other
-        (m, s), (m2, s2), n = _moments(self), _moments(other), self.count + other.count
-        mean = m + (m2 - m) * (other.count / n)
-        with np.errstate(over="ignore"):
-            sums = s + s2 + np.abs(m2 - m) ** 2 * (self.count * (other.count / n))
-        if self.scale and not np.isfinite(sums).all():
+        both = merged(_moments(self), _moments(other))
+        if self.scale and not np.isfinite(both.squares).all():
             raise ValueError("merge: the variances of the rows of both overflow: scale the columns")
-        return Standardizer(self.scale, n, mean, sums)
+        return Standardizer(self.scale, *both)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the standardizer as numbers and lists, which JSON keeps to the last bit.
@@ -377,13 +353,8 @@ def _number(value: Any) -> float:
     return value
 
 
-def _product(a: Array, b: Array) -> Array:
-    """Real numbers a b, of complex ones the real part of a conj(b), which sums to the squares of their sizes."""
-    return np.asarray((a * b.conj()).real)
-
-
-def _moments(known: Standardizer) -> tuple[Array, Array]:
-    """Mean and sums of squares; AttributeError before the first chunk."""
+def _moments(known: Standardizer) -> Moments:
+    """The moments of the rows so far; AttributeError before the first chunk."""
     if known.mean is None or known.squares is None:
         raise AttributeError("the moments are known after the first chunk")
-    return known.mean, known.squares
+    return Moments(known.count, known.mean, known.squares)
