@@ -16,6 +16,7 @@ import numpy as np
 from orfit_bench.learners.conversion import kinds_for, refuse_rounded
 from orfit_bench.learners.linearization import rows_learned
 from orfit_bench.learners.rule import Rule, marked_if_interrupted
+from orfit_bench.learners.validation import not_finite
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import Field
 from orfit_bench.state.layout import StateLayout
@@ -90,10 +91,8 @@ def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> S
     if not np.isfinite(rows.data).all():
         k = int((~np.isfinite(rows.data)).argmax())
         row, column = int(np.searchsorted(rows.indptr, k, "right")) - 1, int(rows.indices[k])
-        raise ValueError(
-            f"{name}[{row}, {column}] is {rows.data[k]} in {rule.dtype} (row {row}, column {column}): want finite "
-            f"numbers; drop or fill these rows"
-        )
+        entry = f"{rows.data[k]} in {rule.dtype}"
+        raise not_finite(name, (row, column), entry, f"row {row}, column {column}")
     return rows
 
 

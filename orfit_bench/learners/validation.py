@@ -150,10 +150,13 @@ def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
     if len(bad):
         place = tuple(int(i) for i in bad[0])
         column = f", column {(names or range(value.shape[1]))[place[1]]!r}" if len(place) > 1 else ""
-        raise ValueError(
-            f"{name}[{', '.join(map(str, place))}] is {value[tuple(place)]} (row {place[0]}{column}; "
-            f"{len(bad)} such in all): want finite numbers; drop or fill these rows"
-        )
+        raise not_finite(name, place, value[place], f"row {place[0]}{column}; {len(bad)} such in all")
+
+
+def not_finite(name: str, place: tuple[int, ...], value: object, details: str) -> ValueError:
+    """The error for the first entry that is NaN or infinite; the details say where it is in words."""
+    entry = f"{name}[{', '.join(map(str, place))}] is {value}"
+    return ValueError(f"{entry} ({details}): want finite numbers; drop or fill these rows")
 
 
 def has_finite_sum(value: np.ndarray[Any, Any]) -> bool:

@@ -181,7 +181,6 @@ def as_numbers(
     bad = np.isinf(array) if gaps else ~np.isfinite(array)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
-        text = f"{name}[{', '.join(map(str, place))}] is {array[place]}"
         column = f"column {names[place[-1]]!r}; " if names else ""
-        raise ValueError(f"{text} ({column}{int(bad.sum())} such in all): want finite numbers; drop or fill these rows")
+        raise validation.not_finite(name, place, array[place], f"{column}{int(bad.sum())} such in all")
     return found
