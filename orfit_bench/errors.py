@@ -63,7 +63,7 @@ class LackingError(UnavailableError):
 
 
 class PluginError(RuntimeError):
-    """A plugin is broken, and strict loading was asked for."""
+    """A plugin is broken, and plugins are loaded strictly (`--strict-plugins`)."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -36,7 +36,8 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
 
     Notes
     -----
-    Krasulina paper, eq. (18).
+    Use `average` between rounds of learners that go on learning, `merge` for learners that are finished, and
+    `orfit_bench.learn` if the rows are in parts already. Source: Krasulina paper, eq. (18).
 
     Examples
     --------

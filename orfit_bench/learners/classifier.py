@@ -175,6 +175,11 @@ class Classifier(LabelPredictions):
         DivergedError
             If the step would not be finite; no row is learned.
 
+        Notes
+        -----
+        Use it where several observations belong to one time, so that forgetting or a motion of the state counts once.
+        For ordinary rows use `partial_fit`.
+
         Examples
         --------
         Forgetting acts once in a step, and once per row in `partial_fit`.

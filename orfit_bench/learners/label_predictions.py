@@ -82,7 +82,7 @@ class LabelPredictions(Learner):
         return self._labels(self.decision_function(X))
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Probabilities of the classes.
+        """Predict the probability of each class.
 
         Parameters
         ----------
@@ -98,11 +98,14 @@ class LabelPredictions(Learner):
         ------
         TypeError
             If the method defines none.
+        ValueError
+            As `decision_function`.
 
         Notes
         -----
-        For `class_rls` they are the distribution that is nearest to the scores in the sum of squares, which is not
-        calibrated: least squares estimates probabilities without knowing their bounds.
+        For `softmax` they are the probabilities of its model. For `class_rls` they are the distribution that is nearest
+        to the scores in the sum of squares, which is not calibrated: least squares estimates probabilities without
+        knowing their bounds.
 
         Examples
         --------

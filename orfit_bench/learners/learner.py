@@ -61,7 +61,8 @@ class Learner(Stored):
 
         Notes
         -----
-        Exact, averaged or approximate, as `method.combine.merge` declares.
+        Whether a merge is exact, an average or an approximation depends on the method: `orfit-bench list METHOD` says.
+        Do not merge a learner with a copy of itself: the rows that both have learned would count twice.
 
         Examples
         --------
@@ -86,6 +87,9 @@ class Learner(Stored):
 
     def flush(self) -> Self:
         """Learn the pending rows as one shorter step; without pending rows nothing changes.
+
+        Call it at the end of a stream, before `predict`, `merge` or `step`. Do not call it between chunks: the result
+        would then depend on their size.
 
         Returns
         -------

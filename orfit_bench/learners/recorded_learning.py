@@ -79,6 +79,10 @@ class RecordedLearning(NumericPredictions):
         TypeError, DivergedError
             As `partial_fit`.
 
+        Notes
+        -----
+        For the errors along a stream use `prequential`, and for the weights of a single state `array("w")`.
+
         Examples
         --------
         >>> import orfit_bench as ob

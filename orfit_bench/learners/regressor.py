@@ -147,6 +147,11 @@ class Regressor(RecordedLearning):
         DivergedError
             If the step would not be finite; the learner is unchanged.
 
+        Notes
+        -----
+        Use it where several observations belong to one time, so that forgetting or a motion of the state counts once.
+        For ordinary rows use `partial_fit`.
+
         Examples
         --------
         Forgetting acts once in a step, and once per row in `partial_fit`.

@@ -139,6 +139,10 @@ class Subspace(Learner):
         DivergedError
             If the step would not be finite; the learner is unchanged.
 
+        Notes
+        -----
+        Use it where one step is to take the mean gradient of these rows. For ordinary rows use `partial_fit`.
+
         Examples
         --------
         >>> import orfit_bench as ob

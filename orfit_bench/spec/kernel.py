@@ -146,13 +146,28 @@ class Kernel(Protocol):
     """
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-        """Learn the rows of X (n, d), Y (n, r) in order on a linear model, n a multiple of p.batch_size.
+        """Learn rows in order on a linear model.
 
-        Write each row's prediction before its step to out (n, r) unless it is None. Return the number of rows
-        learned: fewer than n means that the next step would not have been finite and was not applied. A subspace
-        has no targets: Y is (n, 0) and out is None. For a classification, Y has the unit vector of each label, with a
-        column for each class known after the call: the weights of a class that appears later in it are zero until then,
-        so a method that changes the weights of other classes too keeps a field of those that it has seen.
+        Parameters
+        ----------
+        s : State
+            The fields, written in place.
+        X : array, shape (n, d)
+            Rows, n a multiple of p.batch_size.
+        Y : array, shape (n, r)
+            Their targets; (n, 0) for a subspace. For a classification, the unit vector of each label, with a column for
+            each class known after the call: the weights of a class that appears later in it are zero until then, so a
+            method that changes the weights of other classes too keeps a field of those that it has seen.
+        p : Params
+            The parameters of the steps.
+        out : array, shape (n, r), or None
+            Where the prediction of each row before its step is written; None for a subspace.
+
+        Returns
+        -------
+        int
+            The number of rows learned. Fewer than n means that the next step would not have been finite, and was not
+            applied.
         """
 
     def bind_row(self, s: State, p: Params) -> Callable[[Array, float], int] | None:
@@ -183,19 +198,36 @@ class Kernel(Protocol):
         """
 
     def update(self, s: State, J: Array, E: Array, p: Params) -> bool:
-        """One linearized block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
+        """Take one step on a linearized block.
+
+        Parameters
+        ----------
+        s : State
+            The fields, written in place.
+        J : array, shape (q, p)
+            Gradients of the predictions.
+        E : array, shape (q, r)
+            Their errors.
+        p : Params
+            The parameters of the step.
+
+        Returns
+        -------
+        bool
+            False if the step was not applied, because the result would not be finite; s is then as before.
+        """
 
     def slopes(self, s: State, E: Array, p: Params) -> Array:
         """Optional, with `move`: the weights (q, 1) of the gradients in a step that takes no more than their sum."""
 
     def move(self, s: State, g: Array, p: Params) -> bool:
-        """The rest of `update`: g (p, 1) is J'S for the S (q, 1) of `slopes`. False: not finite, not applied."""
+        """Take the rest of `update`: g (p, 1) is J'S for the S (q, 1) of `slopes`. Returns what `update` does."""
 
     def ahead(self, s: State, p: Params) -> Array:
         """The weights (p, r) at which J and E of this step are to be taken; where the method declares `lookahead`."""
 
     def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
-        """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
+        """Learn the rows A (M, d) with targets Y (M, r) of a linear model as one step. Returns what `update` does."""
 
     def solve(self, s: State) -> tuple[Array, float]:
         """The weights (p, r) of a method that declares a `solution`, and the precision of its equations.
@@ -211,12 +243,12 @@ class Kernel(Protocol):
         """
 
     def predict_step(self, s: State, mean: Array, p: Params) -> bool:
-        """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""
+        """Predict the state of a filter: the mean becomes `mean`, P becomes F P F' + Q. Returns what `update` does."""
 
     def can_smooth(self, s: State, p: Params) -> bool:
         """Optional, for filters that keep a root: whether the covariance after a move has enough digits to smooth.
 
-        Marks lost digits; False: too few are left.
+        It marks lost digits.
         """
 
     def rts_smooth(

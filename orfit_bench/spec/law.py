@@ -19,7 +19,17 @@ Numbers = Literal["real", "complex"]
 
 
 class Rows(NamedTuple):
-    """Data that a law may learn from: X (n, d), y (n,), in double precision, and a seed for more."""
+    """Data that a law may learn from.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+        Rows in double precision.
+    y : array, shape (n,)
+        Their targets.
+    seed : int
+        A seed for more data.
+    """
 
     X: Array
     y: Array
@@ -27,13 +37,24 @@ class Rows(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """How far from the law, over how many rows, with what condition number of the problem solved."""
+    """How far a learner is from a law.
+
+    Parameters
+    ----------
+    deviation : float
+        The relative difference from what the theorem states.
+    n : int
+        The number of rows learned.
+    condition : float
+        The condition number of the problem that was solved.
+    wrong : int
+        The number of cases in which a claim that has no measure does not hold.
+    """
 
     deviation: float
     n: int
     condition: float
     wrong: int = 0
-    """Cases in which a claim without a measure does not hold."""
 
 
 def measure_claim(wrong: int, rows: Rows) -> Measured:
@@ -45,18 +66,27 @@ def measure_claim(wrong: int, rows: Rows) -> Measured:
 class Law:
     """An executable theorem.
 
-    check(create, rows) learns with `create(**settings)`, which makes learners of the method under test on the
-    backend and dtype under test, and compares with the truth computed by another road. exponent is the power k
-    of the condition number in the rounding error that the method must be allowed.
+    Parameters
+    ----------
+    check : callable
+        check(create, rows) learns with learners from `create(**settings)`, which are of the method, the backend and the
+        dtype under test, and compares with the result of an independent algorithm. It returns what it `Measured`. Its
+        docstring states the claim.
+    source : str
+        The document and the theorem or equation.
+    exponent : int
+        The power of the condition number in the rounding error that the method is allowed.
+    shape : {"tall", "wide", "own"}
+        The rows that it needs: n > d, n < d and independent, or those that it generates from the seed.
+    numbers : {"real", "complex"}
+        The numbers of rows and learners; a law of complex ones holds where a kernel has a complex form.
     """
 
     check: Callable[[Callable[..., Any], Rows], Measured]
     source: str
     exponent: int
     shape: Shape = "tall"
-    """The rows needed: "tall" (n > d), "wide" (n < d, independent), or "own": it generates them from the seed."""
     numbers: Numbers = "real"
-    """The numbers that rows and learners have; a law of complex ones holds where a kernel has a complex form."""
 
     def __post_init__(self) -> None:
         """Refuse a shape that no rows are made for, and a law without a claim."""

@@ -13,15 +13,25 @@ MergeKind = Literal["exact", "averaged", "approximate"]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two: its fields in host memory, float64, growing ones cut to what is used."""
+    """One of the two learners of a merge.
+
+    Parameters
+    ----------
+    fields : mapping of str to array
+        Its fields in host memory, in double precision; growing ones cut to what is used.
+    start : mapping of str to array
+        The same fields before the first row.
+    steps, rows : int
+        The steps that it has done, and the rows that it has learned.
+    eps : float
+        The rounding of the dtype in which the learner keeps the fields.
+    """
 
     fields: Mapping[str, Array]
     start: Mapping[str, Array]
-    """The same fields before the first row."""
     steps: int
     rows: int
     eps: float
-    """The rounding of the dtype that the fields are kept in."""
 
 
 def _never(settings: Settings, linear: bool) -> str:
@@ -30,17 +40,27 @@ def _never(settings: Settings, linear: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """rule(a, b, settings) -> the merged fields; those it leaves out stay a's. ValueError where digits are lacking.
+    """How two states become one.
 
-    kind says what comes out: "exact", as if b's rows had followed a's; "averaged", the mean of the weights by rows
-    seen; "approximate", something near to the first that `summary` describes.
+    Parameters
+    ----------
+    kind : {"exact", "averaged", "approximate"}
+        Whether the result is that of learning b's rows after a's, the mean of the weights by rows seen, or an
+        approximation of the first that `summary` describes.
+    summary : str
+        What users read of it.
+    rule : callable
+        rule(a, b, settings) returns the merged fields, given two `Side`; fields that it leaves out stay a's. It raises
+        ValueError where too few digits would be left.
+    refuses : callable, optional
+        refuses(settings, linear) returns why learners with these settings, on a linear model or not, cannot be merged,
+        or an empty text.
     """
 
     kind: MergeKind
     summary: str
     rule: Callable[[Side, Side, Settings], dict[str, Array]]
     refuses: Callable[[Settings, bool], str] = _never
-    """refuses(settings, linear): why this cannot be had under these settings or on such a model; empty where it can."""
 
     def __post_init__(self) -> None:
         """Refuse another kind."""

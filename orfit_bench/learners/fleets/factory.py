@@ -49,7 +49,7 @@ def fleet(
     N : int
         Number of members, at least 1.
     backend : str, default "auto"
-        "numpy", "numba" or a plugin's; "auto" as in `create`.
+        "numpy", "numba", "cupy" or a plugin's; "auto" as in `create`.
     dtype : {"float64", "float32"}, default "float64"
         Of the states.
     random_state : int, or array_like of int, shape (N,), default 0

@@ -34,6 +34,11 @@ class Fleet(Membership):
     Rows come with a leading axis, X (N, n, d), or as X (n, d) with `which` (n,), the member of each row. Each member
     equals a single learner of the same rows. `fleet[i]` is a copy of member i as a learner.
 
+    Notes
+    -----
+    Use a fleet for a few tens of learners or more with few features each, where a loop would spend its time in calls.
+    Use single learners for nonlinear models, `sample_weight`, `learn_one` and `return_std`.
+
     Examples
     --------
     >>> import orfit_bench as ob
