@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-import operator
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from orfit_bench.counts import positive_integer
 
 Array = NDArray[Any]
 
@@ -52,7 +53,7 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
            [3., 2., 1.],
            [4., 3., 2.]])
     """
-    taps, signal = _check_count(taps, "taps"), _read_signal(u, "u")
+    taps, signal = positive_integer("taps", taps), _read_signal(u, "u")
     earlier = signal[:0] if before is None else _read_signal(before, "before")
     n, channels = len(signal), signal.shape[1:]
     if earlier.shape[1:] != channels:
@@ -89,7 +90,7 @@ class DelayLine:
     """
 
     def __init__(self, taps: int, channels: int = 1, dtype: DTypeLike = "float64") -> None:
-        taps, self._width = _check_count(taps, "taps"), _check_count(channels, "channels")
+        taps, self._width = positive_integer("taps", taps), positive_integer("channels", channels)
         self._length = taps * self._width
         self._buffer = np.zeros(max(4 * taps, 1024) * self._width, dtype)  # filled from its end to its start
         if self._buffer.dtype.kind not in "fc":
@@ -199,14 +200,3 @@ def _read_signal(u: ArrayLike, name: str) -> Array:
     if signal.ndim not in (1, 2) or 0 in signal.shape[1:]:
         raise ValueError(f"{name}: got shape {signal.shape}, want (n,) or (n, channels)")
     return signal if signal.dtype.kind in "fc" else signal.astype(float)
-
-
-def _check_count(value: SupportsIndex, name: str) -> int:
-    """A count of at least 1."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}={value!r}: want an integer of at least 1") from None
-    if count < 1 or isinstance(value, bool):
-        raise ValueError(f"{name}={value!r}: want an integer of at least 1")
-    return count

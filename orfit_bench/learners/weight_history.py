@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
+from orfit_bench.counts import positive_integer
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import sparse
 from orfit_bench.learners.rule import Rule
@@ -28,13 +28,7 @@ def validate(method: Method, every: SupportsIndex) -> int:
     """The number of rows between two entries; TypeError or ValueError where there can be no history."""
     if method.state.predict:
         raise TypeError(f"{method.name} has no weights, so there is no history of them")
-    try:
-        number = operator.index(every)
-    except TypeError:
-        raise TypeError(f"every={every!r}: want an integer of at least 1") from None
-    if number < 1 or isinstance(every, bool):
-        raise ValueError(f"every={every!r}: want an integer of at least 1")
-    return number
+    return positive_integer("every", every)
 
 
 def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray[Any, Any]:

@@ -84,7 +84,7 @@ def test_the_rows_fit_the_targets() -> None:
         (np.zeros((2, 2, 2)), 2, {}, ValueError, r"u: got shape \(2, 2, 2\), want \(n,\) or \(n, channels\)"),
         (1.0, 2, {}, ValueError, r"got shape \(\)"),
         (np.zeros((3, 0)), 2, {}, ValueError, r"got shape \(3, 0\)"),
-        (np.zeros(3), 0, {}, ValueError, "taps=0: want an integer of at least 1"),
+        (np.zeros(3), 0, {}, ValueError, "taps=0: want an integer >= 1"),
         (np.zeros(3), 2.0, {}, TypeError, "taps=2.0: want an integer"),
         (np.zeros(3), True, {}, ValueError, "taps=True"),
         (np.zeros(3), 2, {"before": np.zeros((1, 2))}, ValueError, r"before: got shape \(1, 2\), want \('k',\)"),

@@ -1,0 +1,17 @@
+"""Counts that users give: of samples, of channels, of rows."""
+
+from __future__ import annotations
+
+import operator
+from typing import SupportsIndex
+
+
+def positive_integer(name: str, value: SupportsIndex) -> int:
+    """A count of at least 1; TypeError for what is no integer, ValueError for one below 1 and for booleans."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}={value!r}: want an integer >= 1") from None
+    if count < 1 or isinstance(value, bool):
+        raise ValueError(f"{name}={value!r}: want an integer >= 1")
+    return count
