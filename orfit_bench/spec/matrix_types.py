@@ -78,3 +78,8 @@ def covariance_defect(value: Matrices) -> str:
     if (abs(value - np.swapaxes(value, -1, -2)) > allowed).any():
         return "not symmetric"
     return "not positive semidefinite" if (np.linalg.eigvalsh(value) < -allowed[..., 0]).any() else ""
+
+
+def as_matrix(value: Any, size: int) -> Any:
+    """A number, a diagonal (size,) or a matrix (size, size), an array of any library, as a matrix."""
+    return value if value.ndim == 2 else value * value.__array_namespace__().eye(size, dtype=value.dtype)

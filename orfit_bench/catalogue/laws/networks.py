@@ -58,5 +58,6 @@ def follow(learner: Any, model: Model, X: Array, Y: Array) -> Iterator[LayerStep
 
 def layer_matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
     """The matrices of the layers; w (p,) holds one after another in C order."""
+    # kernels share such a function, which laws do not use: they compute independently of what they judge
     pieces = np.split(w, np.cumsum([n * m for n, m in shapes])[:-1])
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]

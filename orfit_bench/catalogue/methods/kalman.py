@@ -22,7 +22,7 @@ from orfit_bench.catalogue.laws.kalman import LAWS
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, covariance_root, joint_prior, lower_root
 from orfit_bench.catalogue.shared.least_squares import solve_min_norm
 from orfit_bench.catalogue.shared.state_merging import merge_states
-from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
+from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition, as_matrix
 from orfit_bench.spec.merge import Combine, Merge
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.model import Transition, is_identity
@@ -42,13 +42,13 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
     if isinstance(F, Transition):
         return None
     seen = np.flatnonzero(~np.isnan(Y).any(axis=1))
-    mean, P, R = _start(settings, w0), _as_matrix(settings["initial_covariance"], d), settings["observation_noise"]
+    mean, P, R = _start(settings, w0), as_matrix(settings["initial_covariance"], d), settings["observation_noise"]
     if _is_constant(settings):
         return _least_squares(X[seen], Y[seen], mean, P, R.item())
     if n * d > LARGEST:
         return None
     steps = (n, 1, 1)
-    F, Q = np.eye(d) if F is None else _as_matrix(F, d), _as_matrix(settings["process_noise"], d)
+    F, Q = np.eye(d) if F is None else as_matrix(F, d), as_matrix(settings["process_noise"], d)
     states = joint_prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
     rows = [(int(i), X[i : i + 1], Y[i : i + 1], R.reshape(1, 1)) for i in seen]
     return np.asarray(condition_on_rows(states, rows).mean[-1])
@@ -56,7 +56,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 def information(X: Array, settings: Any) -> Array | None:
     """Rows A with Sigma = (A'A)^-1 of a constant state; None if it moves, or if R or the first Sigma is singular."""
-    R, P = settings["observation_noise"], _as_matrix(settings["initial_covariance"], X.shape[1])
+    R, P = settings["observation_noise"], as_matrix(settings["initial_covariance"], X.shape[1])
     if not (_is_constant(settings) and R.all() and np.linalg.matrix_rank(P, hermitian=True) == len(P)):
         return None
     return np.vstack([X / np.sqrt(R.item()), np.linalg.inv(np.linalg.cholesky(P))])
@@ -77,11 +77,6 @@ def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -
 def _start(settings: Settings, w0: Array) -> Array:
     mean = settings["initial_mean"]
     return w0 if mean is None else np.broadcast_to(mean[:, None] if mean.ndim == 1 else mean, w0.shape)
-
-
-def _as_matrix(value: Array, d: int) -> Array:
-    """A number, a diagonal or a matrix as a matrix (d, d)."""
-    return value if value.ndim == 2 else value * np.eye(d)
 
 
 def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:

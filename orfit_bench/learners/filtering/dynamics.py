@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.matrix_types import covariance_defect
+from orfit_bench.spec.matrix_types import as_matrix, covariance_defect
 from orfit_bench.spec.model import Transition, as_transition, is_identity
 
 HostArray = np.ndarray[Any, Any]
@@ -103,11 +103,6 @@ class FilterParameters(NamedTuple):
         else:
             found = [self.at(i).process_noise for i in range(count)]
         return [None, *found[1:]] if self.t == 1 and count else found
-
-
-def as_matrix(value: Array, size: int) -> Array:
-    """A number, a diagonal (size,) or a matrix (size, size) as a matrix."""
-    return value if value.ndim == 2 else value * value.__array_namespace__().eye(size, dtype=value.dtype)
 
 
 class PerStep(NamedTuple):

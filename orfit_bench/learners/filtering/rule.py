@@ -11,13 +11,14 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
-from orfit_bench.learners.filtering.dynamics import NO_INPUTS, Dynamics, FilterParameters, GivenWithRows, as_matrix
+from orfit_bench.learners.filtering.dynamics import NO_INPUTS, Dynamics, FilterParameters, GivenWithRows
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, apply_transition, variances_along
 from orfit_bench.learners.filtering.in_float64 import Pass, can_compute_in_float64, finite_in, in_float64
 from orfit_bench.learners.filtering.rounding import most_deviations
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.matrix_types import as_matrix
 from orfit_bench.spec.model import Transition
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState, Sizes
