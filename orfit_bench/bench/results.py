@@ -133,7 +133,7 @@ def to_dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], su
         variables[name] = ("cell", *dims), values, {"units": unit, "long_name": meaning}
     for metric in registry().metrics.values():
         values = _numbers(r.get("metrics", {}).get(metric.name) for r in records)
-        variables[f"metric_{metric.name}" if metric.name in variables else metric.name] = "cell", values, _about(metric)
+        variables[metric.name] = "cell", values, _about(metric)
     coordinates = {
         name: ("cell", np.array([get(r) for r in records]), {"long_name": meaning})
         for name, (get, meaning) in COORDINATES.items()

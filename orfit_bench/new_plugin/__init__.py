@@ -15,6 +15,7 @@ from typing import NamedTuple
 from orfit_bench.jobs.files import new_folder
 from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import SPEC_VERSION
+from orfit_bench.spec.result_names import RESULT_NAMES
 
 METHOD = ("common", "tracking", "tracking_method", "method")
 KINDS = {
@@ -48,6 +49,8 @@ def write(name: str, kind: str = "method", folder: Path | None = None) -> Names:
         raise ValueError(f"kind={kind!r}: want one of {', '.join(KINDS)}")
     names = named(name)
     refuse_taken(names, registry())
+    if kind == "metric":
+        refuse_result_name(names)
     new_folder(folder or Path(name), filled(kind, names))
     return names
 
@@ -75,6 +78,14 @@ def refuse_taken(names: Names, known: Registry) -> None:
     module = find_spec(names.package)
     if module and module.origin:  # a folder without __init__.py is not a module
         raise ValueError(f"a module {names.package!r} already exists ({module.origin}): {other}")
+
+
+def refuse_result_name(names: Names) -> None:
+    """Raise ValueError if the results have something of this name that is no metric."""
+    if names.package in RESULT_NAMES:
+        raise ValueError(
+            f"the results have {names.package!r} already, no metric: choose another name, e.g. my-{names.distribution}"
+        )
 
 
 def filled(kind: str, names: Names) -> dict[str, str]:

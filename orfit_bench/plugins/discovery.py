@@ -20,6 +20,7 @@ from orfit_bench import spec
 from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
 from orfit_bench.spec import SPEC_VERSION, Absent, Model, Override
+from orfit_bench.spec.result_names import RESULT_NAMES
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -221,5 +222,9 @@ def _checked(hook: str, offer: Any) -> Any:
             raise ValueError(
                 f"hook {hook}: the name {name!r} is not allowed: want at most 100 letters, digits, "
                 "'_', '-', '.' and '+', the first of them a letter"
+            )
+        if hook == "metrics" and name in RESULT_NAMES:
+            raise ValueError(
+                f"hook metrics: the results have {name!r} already, which is no metric: choose another name"
             )
     return declared

@@ -44,8 +44,8 @@ TEXT = "text"
 def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
     """The variables with these names or headings. Raises ValueError for an unknown one, with the nearest name."""
     headings = {heading: name for columns in COLUMNS.values() for name, (heading, _) in columns.items()}
-    variables = [headings.get(name, name) for name in names]
     available = set(known)
+    variables = [name if name in available else headings.get(name, name) for name in names]
     for name in variables:
         if name not in available:
             raise ValueError(f"no column {name!r}{suggest(name, available)}")

@@ -54,6 +54,7 @@ class Metric:
     """A named metric. `measure` returns its value for a finished cell, or None if it does not apply."""
 
     name: str
+    """A variable of the results, so none of `orfit_bench.spec.result_names`, such as "status" or "seed"."""
     unit: str
     summary: str
     formula: str

@@ -16,6 +16,7 @@ from helpers.suites import suite
 from orfit_bench.bench import Suite, collection, comparison, load, results, run
 from orfit_bench.cli import main
 from orfit_bench.plugins.registry import registry
+from orfit_bench.spec.result_names import RESULT_NAMES
 
 
 def test_show_prints_the_tables_of_the_run(measured, tmp_path):
@@ -39,6 +40,18 @@ def test_show_passes_no_escapes_on_to_a_terminal(variable, measured, tmp_path):
     shown = CliRunner().invoke(main, ["show", str(tmp_path / "r.nc")], color=True).output  # as on a terminal
     assert "red" in shown
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
+
+
+def test_names_that_metrics_may_not_have_are_all_that_results_have(measured):
+    merged = collection.merge([measured, measured])
+    names = {*measured.variables, *measured.dims, *merged.variables, *results.KNOWN, *results.RENAMED, "processor"}
+    assert names - set(registry().metrics) == RESULT_NAMES
+
+
+def test_metric_with_a_name_that_is_refused_today_still_loads(measured, tmp_path):
+    earlier = measured.assign({"metric_seconds": ("cell", [1.0, 2.0])})
+    results.write(earlier, tmp_path / "old.nc")
+    xr.testing.assert_identical(load(tmp_path / "old.nc"), earlier)
 
 
 def test_file_with_the_name_of_an_earlier_version_is_read(measured, tmp_path):

@@ -209,6 +209,13 @@ def test_names_that_cannot_be_or_are_taken(name: str, message: str, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
+def test_a_metric_has_no_name_of_the_results(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the results have 'status' already, .* e\.g\. my-status"):
+        write("status", "metric", tmp_path / "made")
+    assert not list(tmp_path.iterdir())
+    assert write("status", "stream", tmp_path / "made").package == "status"
+
+
 def test_a_kind_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="want one of method, classification, filter"):
         write("my-own", "streams", tmp_path / "made")

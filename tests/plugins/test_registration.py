@@ -11,7 +11,8 @@ from helpers.plugins import Plugin
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Absent, Backend
+from orfit_bench.spec import Absent, Backend, Metric
+from orfit_bench.spec.result_names import RESULT_NAMES
 
 
 def last_row(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
@@ -53,6 +54,14 @@ def test_refused_plugin_changes_nothing(plugin: Any, message: str, registered: C
     assert (set(ob.methods()), set(ob.backends()), len(registry().plugins)) == held
     with pytest.raises(ob.PluginError, match="a plugin named 'mine' is already loaded"):
         ob.register(Plugin("third", "third"), "mine")
+
+
+@pytest.mark.parametrize("name", sorted(RESULT_NAMES))
+def test_a_metric_with_a_name_of_the_results_is_refused(name: str) -> None:
+    metric = Metric(name, "", "always 1", "1", "", "lower", lambda record: 1.0)
+    plugin = SimpleNamespace(SPEC_VERSION=(1, 0), metrics=ob.hookimpl(lambda: (metric,)))
+    with pytest.raises(ob.PluginError, match=f"plugin 'mine': .*hook metrics: the results have '{name}' already"):
+        ob.register(plugin, "mine")
 
 
 def test_tables_are_read_only() -> None:

@@ -29,6 +29,11 @@ def test_metrics_of_plugins_become_columns(monkeypatch: pytest.MonkeyPatch) -> N
     assert columns.plugin_metrics(results, [0]) == {}
 
 
+def test_a_metric_with_the_name_of_a_heading_can_be_chosen() -> None:
+    assert columns.choose_columns(["state"], ["state_bytes"]) == ["state_bytes"]
+    assert columns.choose_columns(["state"], ["state", "state_bytes"]) == ["state"]
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of one cell of a regression and one of a classifier."""
