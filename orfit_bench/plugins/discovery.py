@@ -80,15 +80,15 @@ def installed() -> Iterator[Plugin]:
     wanted = None if only is None else {n.strip() for n in only.split(",")}
     points = sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, _supplier(p)))
     allowed = [p for p in points if _own(p) or wanted is None or p.name in wanted]
-    fatal = trial.failures(p for p in allowed if not _own(p))
-    for point in points:
-        identity = (point.name, *_supplier(point))
-        if point not in allowed:
-            yield Plugin(*identity, "blocked", f"not listed in {ONLY}={only}")
-        elif point in fatal:
-            yield Plugin(*identity, "broken", fatal[point])
-        else:
-            yield replace(load(point.load, *identity), installed=_installation_time(point))
+    with trial.tried(p for p in allowed if not _own(p)) as fatal:
+        for point in points:
+            identity = (point.name, *_supplier(point))
+            if point not in allowed:
+                yield Plugin(*identity, "blocked", f"not listed in {ONLY}={only}")
+            elif point in fatal:
+                yield Plugin(*identity, "broken", fatal[point])
+            else:
+                yield replace(load(point.load, *identity), installed=_installation_time(point))
 
 
 def load(find: Any, name: str, distribution: str, version: str) -> Plugin:

@@ -1,6 +1,7 @@
 """Import plugins first in a process of their own: one that ends it, crashes or hangs is named and left out.
 
-A plugin is tried again when one of its files has changed. What was found is stored in the user's cache folder.
+A plugin is tried again when one of its files or requirements has changed, when a process ended while it loaded plugins,
+and some time after it failed. What was found is stored in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from hashlib import sha256
-from importlib.util import find_spec
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+from orfit_bench.plugins import loading_marks, trial_results
+from orfit_bench.plugins.trial_results import Tried
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,41 +27,54 @@ SECONDS = 60.0
 """Time limit for importing a plugin that has not been tried."""
 IN_TRIAL = "ORFIT_BENCH_IN_TRIAL"
 """Environment variable, set where plugins are tried. No other plugins are found there than this package's own."""
-KEPT = 200
-"""So many plugins are remembered, those of several projects on one machine."""
 LAST = 200
 """So many characters of the end of what a plugin printed are part of the reason."""
 MODULE = "orfit_bench.plugins.importing"
 
 
-def failures(points: Iterable[EntryPoint]) -> dict[EntryPoint, str]:
+@contextmanager
+def tried(points: Iterable[EntryPoint]) -> Iterator[dict[EntryPoint, str]]:
     """Why the import of entry points ends or blocks a process; empty for those that are imported or raise.
 
-    Only entry points that are new or changed are tried.
+    Only entry points that are new or changed, or that failed some time ago, are tried. The others are imported in the
+    context: if this process ends there, the next one tries them.
     """
-    if os.environ.get(IN_TRIAL) or not sys.executable:
-        return {}
-    keys = {point: _key(point) for point in points}
-    known = _read()
-    new = [point for point, key in keys.items() if key not in known]
+    points = list(points)
+    if os.environ.get(IN_TRIAL) or not sys.executable or not points:
+        yield {}
+        return
+    available = trial_results.installed()
+    keys = {point: trial_results.key_of(point, available) for point in points}
+    folder = trial_results.folder() / "loading"
+    failed = _failures(keys, loading_marks.take_left(folder))
+    with loading_marks.marked(folder, (key for point, key in keys.items() if point not in failed)):
+        yield failed
+
+
+def _failures(keys: dict[EntryPoint, str], suspected: set[str]) -> dict[EntryPoint, str]:
+    """Why the import of entry points ends or blocks a process; those whose keys are suspected are tried again."""
+    known = trial_results.read()
+    valid = {key for key, found in known.items() if found.holds()} - suspected
+    new = [point for point, key in keys.items() if key not in valid]
     if new:
-        known |= {keys[point]: reason for point, reason in _try(new).items()}
-        _write(known)
-    return {point: known[key] for point, key in keys.items() if known.get(key)}
+        known |= {keys[point]: found for point, found in _try(new).items()}
+        trial_results.write(known)
+    return {point: known[key].text() for point, key in keys.items() if key in known and known[key].reason}
 
 
-def _try(points: list[EntryPoint]) -> dict[EntryPoint, str]:
-    """Why each of them ends or blocks the process in which it is imported; empty for the others."""
-    found: dict[EntryPoint, str] = {}
+def _try(points: list[EntryPoint]) -> dict[EntryPoint, Tried]:
+    """What is found for each of them where it is imported in another process."""
+    found: dict[EntryPoint, Tried] = {}
     while len(found) < len(points):
         waiting = points[len(found) :]
+        began = time.monotonic()
         try:
             begun, reason = _import_in_child(waiting)
         except OSError:  # no process can be started here
             return found
-        found |= dict.fromkeys(waiting[:begun], "")
+        found |= dict.fromkeys(waiting[:begun], Tried())
         if reason and not (begun and reason == _too_slow()):  # earlier ones took some of its time: it is tried alone
-            found[waiting[begun]] = reason
+            found[waiting[begun]] = Tried(reason, time.time(), time.monotonic() - began)
     return found
 
 
@@ -118,44 +134,3 @@ def _describe(code: int) -> str:
         with suppress(ValueError):
             return f"crashed the process ({signal.Signals(-code).name})"
     return f"ended the process with exit code {code}"
-
-
-def _key(point: EntryPoint) -> str:
-    """A digest that changes with the plugin's files and with the Python that imports them."""
-    parts = [sys.prefix, sys.version, point.name, point.value]
-    with suppress(Exception):  # a finder or the metadata of the plugin may fail; then its name counts
-        if point.dist:
-            parts += [str(point.dist.name), str(point.dist.version)]
-        spec = find_spec(point.module.partition(".")[0])
-        folders = list(spec.submodule_search_locations or ()) if spec else []
-        files = [p for folder in folders for p in Path(folder).rglob("*.py")]
-        files += [Path(spec.origin)] if spec and spec.origin and not folders else []
-        parts += [f"{p} {p.stat().st_mtime_ns} {p.stat().st_size}" for p in sorted(files)]
-    return sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _file() -> Path:
-    import pooch
-
-    return Path(pooch.os_cache("orfit_bench")) / "plugins.json"
-
-
-def _read() -> dict[str, str]:
-    with suppress(OSError, ValueError):
-        found = json.loads(_file().read_text())
-        if isinstance(found, dict) and all(isinstance(reason, str) for reason in found.values()):
-            return found
-    return {}
-
-
-def _write(known: Mapping[str, str]) -> None:
-    text = json.dumps(dict(list(known.items())[-KEPT:]), indent=1)
-    with suppress(OSError):  # they are tried again next time
-        file = _file()
-        temporary = file.with_name(f"{file.name}.{os.getpid()}")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_text(text)
-            temporary.replace(file)
-        finally:
-            temporary.unlink(missing_ok=True)

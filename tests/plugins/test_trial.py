@@ -1,5 +1,7 @@
 """Plugins that end, crash or block the process that imports them."""
 
+import multiprocessing
+import os
 import time
 from importlib.metadata import distributions
 from pathlib import Path
@@ -7,7 +9,8 @@ from pathlib import Path
 import pytest
 from helpers.commands import install
 
-from orfit_bench.plugins import discovery, trial
+from orfit_bench.plugins import discovery, loading_marks, trial, trial_results
+from orfit_bench.plugins.trial_results import Tried
 
 
 @pytest.fixture
@@ -21,7 +24,16 @@ def points(site):
 
 
 def reasons(site):
-    return {point.name: reason for point, reason in trial.failures(points(site)).items()}
+    with trial.tried(points(site)) as failed:
+        return {point.name: reason.partition("; it is tried again")[0] for point, reason in failed.items()}
+
+
+@pytest.fixture
+def tries(monkeypatch):
+    """The names of the plugins that are tried from now on."""
+    names, tried = [], trial._try
+    monkeypatch.setattr(trial, "_try", lambda new: names.extend(p.name for p in new) or tried(new))
+    return names
 
 
 def test_each_way_to_end_a_process_is_named(site):
@@ -68,24 +80,95 @@ def test_a_plugin_that_leaves_the_folder(site, tmp_path, monkeypatch):
     assert Path.cwd() == tmp_path
 
 
-def test_only_changed_plugins_are_tried_again(site, monkeypatch):
+def test_only_changed_plugins_are_tried_again(site, tries):
     install(site, "one", "import os; os._exit(3)")
     install(site, "two", "")
-    assert reasons(site) == {"one": "its import ended the process with exit code 3"}
-    tried = []
-    monkeypatch.setattr(trial, "_try", lambda new: tried.extend(p.name for p in new) or dict.fromkeys(new, ""))
-    assert list(reasons(site)) == ["one"]
-    assert tried == []
+    for _ in range(2):
+        assert reasons(site) == {"one": "its import ended the process with exit code 3"}
+    assert tries == ["one", "two"]
+    tries.clear()
     (site / "one.py").write_text("repaired = True")
     assert reasons(site) == {}
-    assert tried == ["one"]
+    assert tries == ["one"]
+
+
+def test_a_failure_is_tried_again_since_its_cause_may_lie_elsewhere(site, tries, monkeypatch):
+    monkeypatch.setenv("FATAL", "yes")
+    install(site, "one", "import os\nif 'FATAL' in os.environ: os._exit(3)")
+    with trial.tried(points(site)) as failed:
+        (reason,) = failed.values()
+    assert reason.endswith("exit code 3; it is tried again after 60 s, or once its files or requirements change")
+    monkeypatch.delenv("FATAL")
+    assert list(reasons(site)) == ["one"]
+    assert tries == ["one"]
+    monkeypatch.setattr(trial_results, "SHORTEST", 0.0)
+    monkeypatch.setattr(trial_results, "TIMES", 0.0)
+    assert reasons(site) == {}
+    assert tries == ["one", "one"]
+
+
+def test_a_slow_trial_is_repeated_seldom():
+    assert "tried again after 60 minutes," in Tried("it hangs", time.time(), 60.0).text()
+    assert Tried("it hangs", time.time() - 3000, 60.0).holds()
+    assert not Tried("it hangs", time.time() - 4000, 60.0).holds()
+    assert not Tried("it hangs", time.time() + 100, 60.0).holds()  # a clock was set back
+    assert Tried().holds()
+
+
+def test_compiled_files_and_requirements_count_as_the_plugin(site, tries):
+    install(site, "needs", "")
+    install(site, "helping", "")
+    (site / "needs.py").unlink()
+    (site / "needs").mkdir()
+    for name in ("__init__.py", "fast.so"):
+        (site / "needs" / name).write_text("")
+    (metadata,) = site.glob("needs-*/METADATA")
+    metadata.write_text(f"{metadata.read_text()}Requires-Dist: helping >=0.1\nRequires-Dist: no-such-thing\n")
+    for change in (
+        lambda: None,
+        lambda: (site / "needs" / "fast.so").write_text("longer"),
+        lambda: (site / "helping-0.1.dist-info").rename(site / "helping-0.2.dist-info"),
+    ):
+        change()
+        tries.clear()
+        for _ in range(2):
+            assert reasons(site) == {}
+        assert tries.count("needs") == 1
+
+
+def die(folder):
+    with loading_marks.marked(folder, ["a key"]):
+        os._exit(7)
+
+
+def test_a_process_that_ended_while_it_loaded_names_what_it_loaded(tmp_path):
+    process = multiprocessing.get_context("fork").Process(target=die, args=(tmp_path,))
+    process.start()
+    process.join()
+    assert process.exitcode == 7
+    assert loading_marks.take_left(tmp_path) == {"a key"}
+    with loading_marks.marked(tmp_path, ["another"]):
+        assert loading_marks.take_left(tmp_path / "missing") == set()
+    (tmp_path / str(os.getppid())).write_text('["of a process that runs"]')
+    assert loading_marks.take_left(tmp_path) == set()
+
+
+def test_a_plugin_that_later_ends_the_process_is_named_by_the_next(site, monkeypatch):
+    install(site, "one", "import os\nif 'FATAL' in os.environ: os._exit(3)")
+    assert reasons(site) == {}
+    monkeypatch.setenv("FATAL", "yes")
+    assert reasons(site) == {}
+    left = trial_results.folder() / "loading" / "999999999"
+    left.write_text(f'["{trial_results.key_of(points(site)[0], trial_results.installed())}"]')
+    assert reasons(site) == {"one": "its import ended the process with exit code 3"}
+    assert not left.exists()
 
 
 def test_a_damaged_file_is_replaced(site):
     install(site, "three", "")
     for text in ("{", "[1]", '{"a": 1}'):
-        trial._file().parent.mkdir(parents=True, exist_ok=True)
-        trial._file().write_text(text)
+        trial_results._file().parent.mkdir(parents=True, exist_ok=True)
+        trial_results._file().write_text(text)
         assert reasons(site) == {}
 
 
