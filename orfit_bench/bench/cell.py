@@ -80,6 +80,8 @@ class Cell:
     def data(self) -> Data:
         """Load the data. Raises ValueError for an impossible size, UnavailableError if the data are missing."""
         stream = with_sampling(find_stream(self.stream))
+        if reason := stream.reason:
+            raise UnavailableError(reason)
         seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
         data = stream.load(**self.stream_settings, **seeded)
         return _read_only(preprocess(data, self.protocol.standardise, self.protocol.intercept))

@@ -104,7 +104,7 @@ def streams_table(known: Registry) -> Table:
     """Streams, what they provide, and whether their data are available."""
     table = grid("Streams", "name", "targets", "available", "description", "supplied by")
     for name, stream in known.streams.items():
-        here = "no" if _lacks(stream) else "yes"
+        here = "no" if stream.reason else "yes"
         row = [name, stream.offers, here, stream.summary, known.suppliers["streams", name]]
         table.add_row(*map(Text, row))
     return table
@@ -114,7 +114,7 @@ def lacking_data(known: Registry) -> list[str]:
     """Why the data of streams are not available: one line per reason."""
     who: dict[str, list[str]] = {}
     for name, stream in known.streams.items():
-        if reason := _lacks(stream):
+        if reason := stream.reason:
             who.setdefault(reason, []).append(name)
     return [f"{', '.join(names)}: {reason}" for reason, names in who.items()]
 
@@ -213,7 +213,7 @@ def _backend(known: Registry, backend: Backend) -> Iterator[RenderableType]:
 def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
     yield Text(f"source: {stream.source or 'not stated'}")
     yield Text(f"targets: {stream.offers}, for methods of kind {', '.join(OFFERS[stream.offers])}")
-    reason = _lacks(stream)
+    reason = stream.reason
     yield Text(f"available: {f'no: {reason}' if reason else 'yes'}")
     yield settings_table(with_sampling(stream).settings)
 
@@ -237,11 +237,3 @@ def _plugin(plugin: Plugin) -> Iterator[RenderableType]:
     offered["models"] = [model.name for model in plugin.models]
     yield from (Text(f"{hook}: {', '.join(names)}") for hook, names in offered.items() if names)
     yield Text(f"supplied by: {plugin.supplier}")
-
-
-def _lacks(stream: Stream) -> str:
-    """Why the data of the stream are not available; empty if they are."""
-    try:
-        return stream.probe()
-    except Exception as error:  # a probe is a plugin's code
-        return f"its probe failed: {type(error).__name__}: {error}"

@@ -32,7 +32,10 @@ OFFERS: dict[str, tuple[KindName, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A named source of data. `load` takes the settings by name and returns the same data each time."""
+    """A named source of data. `load` takes the settings by name and returns the same data each time.
+
+    A run asks `probe` before it loads the data: the cells of a stream that gives a reason are absent, for that reason.
+    """
 
     name: str
     summary: str
@@ -40,7 +43,7 @@ class Stream:
     settings: tuple[Setting, ...] = ()
     source: str = ""
     probe: Callable[[], str] = lambda: ""
-    """Why the stream cannot be loaded here (its data are absent, say); empty when it can."""
+    """Why the stream cannot be loaded here (its data are absent, say), with the remedy; empty when it can."""
     files: Callable[[], list[Path]] = list
     """The user's files from which the rows are read: a killed run resumes only if they are unchanged."""
     offers: Offers = "numbers"
@@ -52,6 +55,16 @@ class Stream:
         """Refuse an offer that no method could be planned for."""
         if self.offers not in OFFERS:
             raise ValueError(f"stream {self.name!r}: it offers {self.offers!r}, want one of {', '.join(OFFERS)}")
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be loaded here; empty if it can."""
+        try:
+            return self.probe()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also SystemExit: a plugin must not end the process
+            return f"its probe failed: {type(error).__name__}: {error}"
 
     def suits(self, kind: str) -> bool:
         """Whether methods of this kind can learn it."""

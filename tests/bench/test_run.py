@@ -86,6 +86,19 @@ class TestRun:
         assert np.isnan(done["seconds"].values[1:]).all()
         assert np.isnan(done["throughput"].values[1:]).all()
 
+    def test_a_stream_is_absent_where_its_probe_says_so(self, plugin):
+        def missing():
+            raise FileNotFoundError("my.csv")
+
+        def broken():
+            raise SystemExit("no network")
+
+        gone = Stream("gone", "", missing, probe=lambda: "download my.csv first")
+        plugin(streams=hook("streams", (gone, Stream("worse", "", missing, probe=broken))))
+        done = run(suite("lms", streams=["gone", "worse"], rows=[]), isolate=False)
+        assert done["status"].values.tolist() == ["absent", "absent"]
+        assert done["reason"].values.tolist() == ["download my.csv first", "its probe failed: SystemExit: no network"]
+
     def test_of_backends_that_nobody_named_those_take_part_that_can(self, plugin):
         gone = Backend("gone", "", namespace=lambda: np, probe=lambda: "no device")
         plugin(backends=hook("backends", (gone,)))
