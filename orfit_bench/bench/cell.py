@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from orfit_bench.bench import learning, limit, measuring, models, roofline
+from orfit_bench.bench.evaluation import evaluate
 from orfit_bench.bench.preprocessing import preprocess
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.bench.selection import find_stream
@@ -24,11 +25,8 @@ from orfit_bench.spec.stream import Rows
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
-
 MEMORY_BUDGET = 1e9
 """Bytes that each metric may allocate."""
-REFUSED = " GB, more than "
-"""Part of the note about a metric that was not computed for its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     learners = learning.initialize(cell.create, data, cell.protocol)
     errors = learning.learn_and_record(learners, data, cell.protocol)
     _check_count(learners[0], cell.protocol.passes * len(data.X))
-    metrics, notes = _evaluate(
+    metrics, notes = evaluate(
         Record(
             data=data,
             learner=learners[0],
@@ -209,26 +207,3 @@ def _key_of_rows(cell: Cell) -> str:
     if depends_on_seed(find_stream(cell.stream), cell.stream_settings):
         return ""
     return make_key({"stream": cell.stream, "settings": dict(cell.stream_settings)})
-
-
-def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | None], list[str]]:
-    """The value of every metric, None if it does not apply, and why others were not computed."""
-    values: dict[str, float | None] = {}
-    notes = []
-    for metric in registry().metrics.values():
-        try:
-            needed = metric.memory(record) if metric.memory else 0.0
-            if needed and not isinstance(record.data.X, np.ndarray):
-                needed += 8.0 * record.data.X.size  # rows that are in a file are read
-            if needed > memory_budget:
-                values[metric.name] = None
-                notes.append(f"metric {metric.name}: needs {needed / 1e9:.3g}{REFUSED}{memory_budget / 1e9:.3g} GB")
-                continue
-            value = metric.measure(record)
-            values[metric.name] = None if value is None or math.isnan(value) else float(value)
-            if value is not None and values[metric.name] is None:
-                notes.append(f"metric {metric.name}: is NaN")
-        except (Exception, SystemExit) as error:
-            values[metric.name] = None
-            notes.append(f"metric {metric.name}: {describe_error(error)}")
-    return values, notes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 
-from orfit_bench.bench.cell import REFUSED, Cell, identify_rows
+from orfit_bench.bench.cell import Cell, identify_rows
+from orfit_bench.bench.evaluation import REFUSED
 from orfit_bench.bench.isolation import Limits
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.runner import Record

@@ -57,7 +57,7 @@ def check_metric(metric: Metric) -> list[str]:
     Returns
     -------
     list of str
-        What is wrong: the direction, or a value that is not finite. Empty if nothing is.
+        What is wrong: the direction, a value that is not finite, or a learner that was changed. Empty if nothing is.
 
     Examples
     --------
@@ -205,24 +205,33 @@ def _metric_faults(metric: Metric) -> Iterator[str]:
     directions = get_args(Direction)
     if metric.better not in directions:
         yield f"better={metric.better!r}, want one of {', '.join(directions)}"
-    values = _measured(metric, KINDS_OF_RECORDS)
+    values, changed = _measured(metric, KINDS_OF_RECORDS)
     if all(value is None for value in values.values()):
         others = [
             name
             for name in registry().methods
             if not registry().suppliers.get(("methods", name), "").startswith("orfit-bench ")
         ]
-        values |= _measured(metric, others)
+        more, changed_more = _measured(metric, others)
+        values, changed = values | more, changed + changed_more
     if all(value is None for value in values.values()):
         yield f"it is None for each of {', '.join(values)}, so no table would show it"
     for method, value in values.items():
         if value is not None and not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
             yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
+    if changed:
+        yield f"measure changed record.learner ({', '.join(changed)}): let it work on record.learner.copy()"
 
 
-def _measured(metric: Metric, methods: Iterable[str]) -> dict[str, Any]:
-    """The value of the metric for each of these methods that can learn."""
-    return {record.learner.rule.method.name: metric.measure(record) for record in _records(methods)}
+def _measured(metric: Metric, methods: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+    """The value of the metric for each of these methods that can learn, and the methods whose learner it changed."""
+    values, changed = {}, []
+    for record in _records(methods):
+        name, before = record.learner.rule.method.name, record.learner.state().copy(deep=True)
+        values[name] = metric.measure(record)
+        if not record.learner.state().identical(before):
+            changed.append(name)
+    return values, changed
 
 
 def _records(methods: Iterable[str]) -> Iterator[Record]:

@@ -24,7 +24,7 @@ class Record:
 
     data: Data
     learner: Any
-    """The learner after its last row."""
+    """The learner after its last row. A metric must not change it; one of a plugin gets a copy."""
     seconds: float
     """Wall time of learning, without set-up, compilation and evaluation; NaN where cells were not timed."""
     rows_learned: int

@@ -104,6 +104,27 @@ class TestCell:
         assert record["status"] == "failed"
         assert "n=100000: want at most" in record["reason"]
 
+    def test_what_a_metric_changes_reaches_no_other(self, plugin):
+        def spoils(record):
+            record.learner.partial_fit(100.0 * record.data.X, -record.data.y)
+            return 1.0
+
+        def writes(record):
+            record.test_error[:] = 0.0
+            return 1.0
+
+        def rows(record):
+            return record.learner.n_samples_seen_
+
+        created = [Metric(f.__name__, "1", "", "", "", "lower", f) for f in (spoils, writes, rows)]
+        plugin(metrics=hook("metrics", created))
+        record = run_cell(cell("rls"))
+        assert record["metrics"]["spoils"] == 1.0
+        assert record["metrics"]["writes"] is None
+        assert record["notes"] == ["metric writes: ValueError: assignment destination is read-only"]
+        assert record["metrics"]["rows"] == 60
+        assert min(record["test_error"]) > 0
+
     def test_metrics_that_fail_are_noted(self, plugin):
         def raises(record):
             raise KeyError("oh")

@@ -49,6 +49,11 @@ def test_streams(data, found):
         ({"measure": lambda record: None}, "None for each of rls, class_rls, oja"),
         ({"measure": lambda record: 1 / 0}, "ZeroDivisionError"),
         ({"measure": lambda record: sys.exit(3)}, "raised SystemExit: 3"),
+        ({"measure": lambda r: float(r.learner.copy().partial_fit(r.data.X, r.data.y).n_samples_seen_)}, None),
+        (
+            {"measure": lambda r: float(r.learner.partial_fit(r.data.X, r.data.y).n_samples_seen_)},
+            "measure changed record.learner (rls, class_rls, oja)",
+        ),
     ],
 )
 def test_metrics(change, found):
