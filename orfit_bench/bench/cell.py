@@ -17,6 +17,7 @@ from orfit_bench.bench.selection import find_stream
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.keys import make_array_key, make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error, one_line
+from orfit_bench.jobs.phases import phase
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import depends_on_seed, with_sampling
@@ -81,7 +82,9 @@ class Cell:
         if reason := stream.reason:
             raise UnavailableError(reason)
         seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
-        data = stream.load(**self.stream_settings, **seeded)
+        supplier = registry().suppliers.get(("streams", stream.name), "")
+        with phase(f"it loaded the stream {stream.name}{supplier and f' of {supplier}'}"):
+            data = stream.load(**self.stream_settings, **seeded)
         return _read_only(preprocess(data, self.protocol.standardise, self.protocol.intercept))
 
     def create(self) -> Any:

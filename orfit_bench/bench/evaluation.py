@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.jobs.notes import describe_error
+from orfit_bench.jobs.phases import phase
 from orfit_bench.plugins.discovery import OWN
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric, Record
@@ -28,7 +29,8 @@ def evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | No
     shown = _read_only(record)
     for metric in registry().metrics.values():
         try:
-            values[metric.name], note = _measure(metric, shown, memory_budget)
+            with phase(f"it computed the metric {metric.name} of {_supplier(metric)}"):
+                values[metric.name], note = _measure(metric, shown, memory_budget)
         except (Exception, SystemExit) as error:
             values[metric.name], note = None, describe_error(error)
         notes += [f"metric {metric.name}: {note}"] if note else []
@@ -52,7 +54,11 @@ def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[floa
 
 def _is_own(metric: Metric) -> bool:
     """Whether this package supplies it, whose metrics change no learner."""
-    return registry().suppliers["metrics", metric.name].rpartition(" ")[0] == OWN
+    return _supplier(metric).rpartition(" ")[0] == OWN
+
+
+def _supplier(metric: Metric) -> str:
+    return registry().suppliers["metrics", metric.name]
 
 
 def _read_only(record: Record) -> Record:

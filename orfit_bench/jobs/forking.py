@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, NoReturn
 
+from orfit_bench.jobs import phases
 from orfit_bench.jobs.processes import DiedError, describe_death
 
 CAN_FORK = sys.platform == "linux"
@@ -125,9 +126,10 @@ def _obey(connection: Connection) -> NoReturn:
 def _run(order: Order, connection: Connection) -> Reply:
     """Fork, wait for the result, and kill all processes that the call has started."""
     own, (reader, writer) = _children(), os.pipe()
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output, phases.new_memory() as shared:
         child = os.fork()
         if not child:
+            phases.report_to(shared)
             _work(order, writer, output)
         os.close(writer)
         with suppress(OSError):
@@ -136,7 +138,8 @@ def _run(order: Order, connection: Connection) -> Reply:
         try:
             value = _wait(child, reader, order.timeout, connection)
         except (TimeoutError, DiedError) as found:
-            error = found
+            during = phases.read(shared)
+            error = type(found)(f"{found} while {during}") if during else found
         finally:
             os.close(reader)
             with suppress(OSError):

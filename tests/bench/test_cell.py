@@ -12,7 +12,7 @@ from helpers.suites import SMALL, cell, hook
 import orfit_bench as ob
 from orfit_bench.bench import Protocol, error, isolation, run_cell
 from orfit_bench.bench.cell import Cell
-from orfit_bench.jobs import fingerprint
+from orfit_bench.jobs import fingerprint, phases
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Data, Metric, Stream, file_stream
 
@@ -124,6 +124,28 @@ class TestCell:
         assert record["notes"] == ["metric writes: ValueError: assignment destination is read-only"]
         assert record["metrics"]["rows"] == 60
         assert min(record["test_error"]) > 0
+
+    def test_the_phase_of_a_cell_names_the_stream_and_the_metric(self, plugin, monkeypatch):
+        monkeypatch.setattr(phases, "_shared", [])
+        memory, seen = phases.new_memory(), []
+        phases.report_to(memory)
+
+        def watches(record):
+            seen.append(phases.read(memory))
+            return 1.0
+
+        def make():
+            seen.append(phases.read(memory))
+            return Data(np.eye(3), np.ones(3))
+
+        plugin(
+            metrics=hook("metrics", [Metric("watches", "1", "", "", "", "lower", watches)]),
+            streams=hook("streams", (Stream("own", "", make),)),
+        )
+        assert run_cell(cell(stream="own", sizes={}))["status"] == "ok"
+        stream, metric = "loaded the stream own", "computed the metric watches"
+        assert seen == [f"it {stream} of this process", f"it {metric} of this process"]
+        assert phases.read(memory) == ""
 
     def test_metrics_that_fail_are_noted(self, plugin):
         def raises(record):

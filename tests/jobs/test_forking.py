@@ -12,6 +12,7 @@ import pytest
 
 from orfit_bench.jobs import fingerprint
 from orfit_bench.jobs.forking import CAN_FORK
+from orfit_bench.jobs.phases import phase
 from orfit_bench.jobs.processes import Call, DiedError
 from orfit_bench.jobs.sessions import ForkServer, Session
 
@@ -72,6 +73,22 @@ def test_every_death_is_named_at_once(server):
         assert isinstance(value, TimeoutError)
         assert str(value) == "stopped after 0.3 s"
     assert end(server, sum, (1, 2)) == 3
+
+
+def work_in_phases(function, *arguments):
+    """Call it in a phase, after another one has ended."""
+    with phase("it began"), phase("it went on"):
+        pass
+    with phase("it did " + "ä" * 3):
+        return function(*arguments)
+
+
+def test_what_a_call_was_doing_is_part_of_how_it_ended(server):
+    died = end(server, work_in_phases, signal.raise_signal, signal.SIGKILL)
+    assert str(died) == "the worker process was killed by signal 9 (Killed) while it did äää"
+    assert str(end(server, work_in_phases, time.sleep, 60, timeout=5)) == "stopped after 5 s while it did äää"
+    assert str(end(server, os._exit, 3)).endswith("exit code 3")
+    assert end(server, work_in_phases, sum, (1, 2)) == 3
 
 
 def test_no_call_changes_the_next(server):
