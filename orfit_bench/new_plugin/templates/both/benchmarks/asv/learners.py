@@ -8,6 +8,6 @@ from orfit_bench import tracking
 class Learners(tracking.LearnerBenchmarks):
     """Several measurements of each time, per commit."""
 
-    methods = ["my_plugin"]
-    backends = ["numpy", "my_plugin"]
+    methods = ("my_plugin",)
+    backends = ("numpy", "my_plugin")
     trajectories = Path(__file__).parents[1] / "trajectories.npz"

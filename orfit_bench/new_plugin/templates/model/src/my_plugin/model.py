@@ -7,23 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 from orfit_bench import spec
 
+Array = NDArray[np.float64]
 UNITS = 3
 
 
-def parts(w: NDArray, x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+def parts(w: Array, x: Array) -> tuple[Array, Array, Array]:
     """The amplitudes (UNITS,), the differences x - centre (UNITS, d), and the values of the units (UNITS,)."""
     amplitudes, centres = w[:UNITS], w[UNITS:].reshape(UNITS, -1)
     differences = x - centres
     return amplitudes, differences, np.exp(-0.5 * (differences**2).sum(1))
 
 
-def predict(w: NDArray, X: NDArray) -> NDArray:
+def predict(w: Array, X: Array) -> Array:
     """f(x) = sum_k a_k exp(-|x - c_k|^2 / 2) for all rows: (n, 1)."""
     rows = (parts(w, x) for x in X)
     return np.array([amplitudes @ units for amplitudes, _, units in rows]).reshape(len(X), 1)
 
 
-def jacobian(w: NDArray, x: NDArray) -> NDArray:
+def jacobian(w: Array, x: Array) -> Array:
     """The derivatives of f(x) by the amplitudes and the centres: (1, p)."""
     amplitudes, differences, units = parts(w, x)
     return np.concatenate([units, ((amplitudes * units)[:, None] * differences).ravel()])[None, :]

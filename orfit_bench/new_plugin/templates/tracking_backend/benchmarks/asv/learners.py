@@ -8,6 +8,6 @@ from orfit_bench import tracking
 class Learners(tracking.LearnerBenchmarks):
     """Several measurements of each time, per commit."""
 
-    methods = ["lms"]
-    backends = ["my_plugin"]
+    methods = ("lms",)
+    backends = ("my_plugin",)
     trajectories = Path(__file__).parents[1] / "trajectories.npz"

@@ -8,5 +8,5 @@ from orfit_bench import tracking
 class Learners(tracking.LearnerBenchmarks):
     """Several measurements of each time, per commit."""
 
-    methods = ["my_plugin"]
+    methods = ("my_plugin",)
     trajectories = Path(__file__).parents[1] / "trajectories.npz"
