@@ -12,8 +12,9 @@ from orfit_bench.jobs.processes import open_processes
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
+from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import check_computable, planned_for
-from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
+from orfit_bench.sharding.executors import Executor, InThisProcess, Processes
 from orfit_bench.sharding.shards import Columns, check_sendable, column_names, list_shards
 from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
 from orfit_bench.state import merging
@@ -127,11 +128,12 @@ def _learn_round(
 
 @contextmanager
 def _open_executor(client: Any, workers: int, parts: list[Any]) -> Iterator[Executor]:
-    """What runs the tasks; processes, with one BLAS thread each, end with the context and with this process."""
+    """What runs the tasks, which end with the context; processes have one BLAS thread and end with this process too."""
     if client is not None:
         if not hasattr(client, "submit"):
             raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
-        yield OnDask(client)
+        with OnDask(client) as executor:
+            yield executor
         return
     check_computable(parts)
     if workers == 1:

@@ -14,9 +14,9 @@ import orfit_bench as ob
 from orfit_bench.jobs import on_dask
 from orfit_bench.jobs.on_dask import AsFinished, ClusterLostError
 from orfit_bench.jobs.processes import DiedError
-from orfit_bench.sharding import executors
+from orfit_bench.sharding import dask_executor
+from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import planned_for
-from orfit_bench.sharding.executors import OnDask
 from orfit_bench.sharding.shards import list_shards
 
 distributed = pytest.importorskip("distributed")
@@ -89,7 +89,7 @@ class Finished(list[Task]):
 
 def run(monkeypatch: pytest.MonkeyPatch, *given_up: int) -> list[int]:
     """The values of tasks that are given up so often, each time after two deaths."""
-    monkeypatch.setattr(executors, "AsFinished", Finished)
+    monkeypatch.setattr(dask_executor, "AsFinished", Finished)
     monkeypatch.setattr(Task, "given_up", list(given_up))
     client = SimpleNamespace(submit=lambda task, number, pure: task(number))
     return [*OnDask(client).map(Task, [(i,) for i in range(len(given_up))])]

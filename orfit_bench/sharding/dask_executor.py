@@ -1,0 +1,107 @@
+"""Tasks on a cluster of Dask: those of lost workers are done again, and those of a call that ended are cancelled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from orfit_bench.jobs.on_dask import AsFinished, ClusterLostError
+from orfit_bench.sharding.dask_parts import begin_computed, holds_parts
+from orfit_bench.sharding.executors import Task, died
+
+MAX_DEATHS_ON_CLUSTER = 12
+"""So often a worker may die while it runs a task alone: three times as often as Dask lets it by default, since workers
+are also lost by chance."""
+MOST_NAMED = 5
+"""So many tasks are named that are not done."""
+
+
+class OnDask:
+    """Runs tasks on a cluster of Dask, which replays those of lost workers and computes its own parts.
+
+    A task whose workers died several times is done again when no other task of these runs. At the end of the context,
+    which an error or Ctrl-C may bring, tasks that are not done are cancelled.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The connection to the cluster.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._waiting: set[Any] = set()
+        """The futures of tasks that are not done."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._waiting and self._client.status == "running":
+            self._client.cancel(list(self._waiting))
+        self._waiting.clear()
+
+    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """The values; each is fetched as soon as it is there, so that only tasks that were running are replayed."""
+        given = dict(enumerate(calls))
+        finished, values = self._finish(task, given), dict[int, Any]()
+        for turn in range(len(given)):
+            while turn not in values:
+                number, value = next(finished)
+                values[number] = value
+            yield values.pop(turn)
+
+    def _finish(self, task: Task, calls: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """The number and the value of each task, as they finish; those that Dask gave up are begun again at the end."""
+        from distributed import KilledWorker
+
+        numbers = self._begin(task, calls)
+        waiting = AsFinished(self._client, numbers, retries=0)
+        given_up, deaths, alone = list[int](), Counter[int](), False
+        for future, value in _until_lost(waiting, numbers):
+            number = numbers.pop(future)
+            self._waiting.discard(future)
+            future.release()  # Dask computes what is lost again while somebody has its future
+            if isinstance(value, KilledWorker):
+                deaths[number] += (value.allowed_failures + 1) * alone
+                if deaths[number] >= MAX_DEATHS_ON_CLUSTER:
+                    raise died(number, deaths[number], "worker", f"the last one was {value.last_worker.address}")
+                given_up.append(number)
+            elif isinstance(value, Exception):
+                raise _with_place(value, number)
+            else:
+                yield number, value
+            if given_up and not numbers:
+                alone, number = True, given_up.pop()
+                numbers |= self._begin(task, {number: calls[number]})
+                waiting.add(*numbers)
+
+    def _begin(self, task: Task, calls: dict[int, tuple[Any, ...]]) -> dict[Any, int]:
+        """The futures of the values, with the numbers of the tasks; parts that Dask computes begin together."""
+        computed = {number: call for number, call in calls.items() if holds_parts(call[-1])}
+        begun = dict(zip(computed, begin_computed(self._client, list(computed.values()), task), strict=True))
+        self._waiting.update(begun.values())
+        futures: dict[Any, int] = {}
+        for number, call in calls.items():
+            future = begun[number] if number in begun else self._client.submit(task, *call, pure=False)
+            self._waiting.add(future)  # at once: an interruption cancels those that were begun
+            futures[future] = number
+        return futures
+
+
+def _until_lost(waiting: AsFinished, numbers: Mapping[Any, int]) -> Iterator[tuple[Any, Any]]:
+    """Futures and values; if the cluster is lost, the error names the tasks that are left."""
+    try:
+        yield from waiting
+    except ClusterLostError as error:
+        left = sorted(numbers.values())
+        few = ", ".join(map(str, left[:MOST_NAMED])) + (", ..." if len(left) > MOST_NAMED else "")
+        raise ClusterLostError(f"{error}; shards that are not learned: {few}") from error
+
+
+def _with_place(error: Exception, number: int) -> Exception:
+    """The error with the number of its shard, which one of a part that Dask computes does not have."""
+    if (note := f"in shard {number}") not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+    return error
