@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -67,11 +69,27 @@ class PluginError(RuntimeError):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this package that called into it, however deep the call is."""
+    """Warn at the line outside this package that called into it, however deep the call is; or record it."""
+    if (found := _recorded.get()) is not None:
+        found.append((message, category))
+        return
     frame, level = inspect.currentframe(), 1
     while frame and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+_recorded: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("_recorded", default=None)
+
+
+@contextmanager
+def recorded_warnings(found: list[tuple[str, type[Warning]]]) -> Iterator[None]:
+    """Record the warnings of this package in this thread: filters, which all threads share, stay as they are."""
+    token = _recorded.set(found)
+    try:
+        yield
+    finally:
+        _recorded.reset(token)
 
 
 def with_place(function: object) -> str:

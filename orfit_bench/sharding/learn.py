@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any
 
 from orfit_bench.jobs.processes import open_processes
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
-from orfit_bench.learners.rule import Rule
+from orfit_bench.sharding.arguments import check_rounds, check_workers
 from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import check_computable, planned_for
 from orfit_bench.sharding.executors import Executor, InThisProcess, Processes
 from orfit_bench.sharding.shards import Columns, check_sendable, column_names, list_shards
 from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
-from orfit_bench.state import merging
+from orfit_bench.sharding.warned import Reported
 
 
 def learn(
@@ -81,6 +79,7 @@ def learn(
     A task is a pure function of its shard and of a state: a task of a process that died is replayed, and the result has
     the same bits whatever died and however many processes there are. States come back as bytes, as soon as shards are
     learned, and this process merges eight neighbours at a time; their size times the number of shards is what moves.
+    Warnings of learners are given here, each text once with the number of its first shard, in the order of the shards.
     With a setting `batch_size` the last step of each shard may be shorter.
 
     In a script, call it below ``if __name__ == "__main__":``, since new processes import the script. Callables must be
@@ -104,15 +103,15 @@ def learn(
         parts = list_shards(shards)
     if not parts:
         raise ValueError("shards: got no shards, want one or more")
-    times = _check_rounds(blank.rule, rounds, len(parts))
+    times = check_rounds(blank.rule, rounds, len(parts))
     order = column_names(parts[0], columns)
     plan = Plan({"method": method, **settings, "backend": blank.backend.name}, columns, times, order)
-    rows = [0] * len(parts)
-    with _open_executor(client, _check_workers(workers), parts) as executor:
-        states = _learn_round(executor, plan, parts, [None] * len(parts), 0)
+    rows, reported = [0] * len(parts), Reported()
+    with _open_executor(client, check_workers(workers), parts) as executor:
+        states = _learn_round(executor, plan, parts, [None] * len(parts), 0, reported)
         for done in range(1, times):
             averaged, rows = average_states(plan, rows, *states)
-            states = _learn_round(executor, plan, parts, averaged, done)
+            states = _learn_round(executor, plan, parts, averaged, done, reported)
         if times > 1:  # the merge counts all rows, which changes nothing where the weights are the same
             states = iter(average_states(plan, rows, *states)[0])
         learned = (Learned(number, number, state) for number, state in enumerate(states))
@@ -121,9 +120,13 @@ def learn(
 
 
 def _learn_round(
-    executor: Executor, plan: Plan, parts: list[Any], before: Sequence[bytes | None], done: int
+    executor: Executor, plan: Plan, parts: list[Any], before: Sequence[bytes | None], done: int, reported: Reported
 ) -> Iterator[bytes]:
-    return executor.map(learn_shard, ((plan, i, before[i], done, part) for i, part in enumerate(parts)))
+    """The states of the shards after a round, in their order; the warnings of each are given before its state."""
+    calls = ((plan, i, before[i], done, part) for i, part in enumerate(parts))
+    for number, (state, warned) in enumerate(executor.map(learn_shard, calls)):
+        reported.give(number, warned)
+        yield state
 
 
 @contextmanager
@@ -144,41 +147,6 @@ def _open_executor(client: Any, workers: int, parts: list[Any]) -> Iterator[Exec
                 check_sendable(part, number)
         with open_processes(min(workers, len(parts))) as processes:
             yield Processes(processes)
-
-
-def _check_workers(workers: int | None) -> int:
-    """The number of processes."""
-    if workers is None:
-        return os.cpu_count() or 1
-    return _positive("workers", workers)
-
-
-def _positive(name: str, value: object) -> int:
-    """ValueError unless it is an integer from 1 on, of Python or NumPy."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r}: want an integer >= 1")
-    return int(value)
-
-
-def _check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
-    """The number of rounds. Raises ValueError where the shards of the method cannot be learned apart."""
-    if n_shards > 1:
-        merging.check_mergeable(rule)
-    how, name = rule.method.combine.merge, rule.method.name
-    is_average = how is not None and how.kind == "averaged"
-    if rounds is None:
-        if is_average and n_shards > 1:
-            raise ValueError(
-                f"learners of {name} are merged by averaging, which is not what one learner would learn: set rounds, "
-                "for example rounds=1 to average once at the end"
-            )
-        return 1
-    rounds = _positive("rounds", rounds)
-    if not is_average:
-        raise ValueError(f"rounds={rounds}: learners of {name} are not merged by averaging: leave rounds out")
-    if rounds > 1 and not rule.method.combine.averages:
-        raise ValueError(f"rounds={rounds}: {name} declares no average between rounds, only a merge: set rounds=1")
-    return rounds
 
 
 def merge_neighbours(states: Iterable[Any], merge: Callable[[list[Any]], Any]) -> Any:

@@ -10,6 +10,7 @@ from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.sharding.shards import Columns, Rows, read_shard
+from orfit_bench.sharding.warned import PROCESS, Recorder, Warned, recorded
 from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.row_labels import check_rows_agree
 
@@ -25,6 +26,8 @@ class Plan(NamedTuple):
     rounds: int
     order: tuple[str, ...] = ()
     """The learned columns of the first shard, in whose order all are learned; none if it has no names."""
+    process: str = PROCESS
+    """That in which `learn` was called."""
 
 
 class Learned(NamedTuple):
@@ -38,29 +41,45 @@ class Learned(NamedTuple):
         return f"shard {self.first}" if self.first == self.last else f"shards {self.first} to {self.last}"
 
 
-def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: Any) -> bytes:
+class Done(NamedTuple):
+    """What a task returns: the state after its shard, and the warnings."""
+
+    state: bytes
+    warned: tuple[Warned, ...]
+
+
+def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: Any) -> Done:
     """Learn a shard, or its part of one round from the state after the round before."""
-    try:
-        learner: Any = _restored(plan, state) if state else create(**plan.arguments)
-        seen = learner.n_samples_seen_
-        for X, y in _part(read_shard(shard, plan.columns), done, plan.rounds, seen):
-            rows = X
-            if plan.order:
-                check_rows_agree(X, y, "y")  # columns that were read have no labels
-                rows = read_columns(X, "X", plan.order, dtype=learner.rule.dtype)
-            if y is None and learner.method.traits.supervised:
-                raise TypeError(
-                    f"{learner.method.name} learns targets, but these rows have none: pass target=, "
-                    f"the name of their column, or pairs (X, y)"
-                )
+    with recorded(plan.process) as warned:
+        try:
+            return Done(_learn(plan, state, done, shard, warned), warned.values())
+        except SystemExit as error:
+            raise RuntimeError(f"shard {number} called sys.exit({error.code!r})") from error
+        except Exception as error:
+            error.add_note(f"in shard {number}")
+            for warning in warned.values():
+                error.add_note(f"after the warning: {warning.text}")
+            raise
+
+
+def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recorder) -> bytes:
+    learner: Any = _restored(plan, state) if state else create(**plan.arguments)
+    seen = learner.n_samples_seen_
+    for X, y in _part(read_shard(shard, plan.columns), done, plan.rounds, seen):
+        rows = X
+        if plan.order:
+            check_rows_agree(X, y, "y")  # columns that were read have no labels
+            rows = read_columns(X, "X", plan.order, dtype=learner.rule.dtype)
+        if y is None and learner.method.traits.supervised:
+            raise TypeError(
+                f"{learner.method.name} learns targets, but these rows have none: pass target=, "
+                f"the name of their column, or pairs (X, y)"
+            )
+        with warned.of_package():  # and not where the shard is read, by functions of the user
             learner.partial_fit(rows) if y is None else learner.partial_fit(rows, y)
+    with warned.of_package():
         learned: bytes = learner.flush().to_bytes()
-        return learned
-    except SystemExit as error:
-        raise RuntimeError(f"shard {number} called sys.exit({error.code!r})") from error
-    except Exception as error:
-        error.add_note(f"in shard {number}")
-        raise
+    return learned
 
 
 def merge_states(plan: Plan, *parts: Learned) -> Learned:
