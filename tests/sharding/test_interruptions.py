@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,18 @@ def shard(number: int) -> tuple[Any, Any]:
 
 def assert_nothing_goes_on(client: Any) -> None:
     """At most the shard that was running is learned, and no state stays."""
+    worker = client.cluster.workers[0]
+    wait_until(lambda: len(worker.state.tasks) <= 1)  # it hears of the cancellation a moment later
     GO_ON.set()
-    end = time.monotonic() + 10
-    while any(client.processing().values()) or any(client.has_what().values()):
+    wait_until(lambda: not any(client.processing().values()) and not any(client.has_what().values()))
+    assert len(STARTED) < 10
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
-    assert len(STARTED) < 10
 
 
 def shards_of(kind: str) -> list[Any]:
