@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
+from orfit_bench.sharding.pairs import is_of_dask, is_pair
+
 
 def is_collection(value: Any) -> bool:
     """Whether this is a frame, an array or a bag of Dask."""
@@ -76,8 +78,7 @@ def _pair(X: Any, y: Any) -> tuple[Any, Any]:
 
 def parts_of(shard: Any) -> Iterator[Any]:
     """What Dask is to compute of a shard: the shard, or X or y of a pair."""
-    of_pair = isinstance(shard, tuple | list) and len(shard) == 2
-    yield from (item for item in (shard if of_pair else [shard]) if hasattr(item, "dask") and hasattr(item, "compute"))
+    yield from filter(is_of_dask, shard if is_pair(shard) else [shard])
 
 
 def holds_parts(shard: Any) -> bool:

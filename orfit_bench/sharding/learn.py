@@ -36,7 +36,7 @@ def learn(
     method : str
         The name of a method whose learners can be merged.
     shards : list or collection of Dask
-        Parts of the rows in their order. A shard is a pair (X, y), X alone for a subspace, a table with the columns
+        Parts of the rows in their order. A shard is a tuple (X, y), X alone for a subspace, a table with the columns
         `target`, the path or URL of a file (extra `files`), or a callable that returns one of these, or a new iterator
         of them. Alternatively a frame or an array of Dask, or a pair (X, y) of two frames or two arrays that are cut at
         the same rows: their partitions are the shards.
@@ -104,7 +104,11 @@ def learn(
     if not parts:
         raise ValueError("shards: got no shards, want one or more")
     times = check_rounds(blank.rule, rounds, len(parts))
-    order = column_names(parts[0], columns)
+    try:
+        order = column_names(parts[0], columns)
+    except Exception as error:
+        error.add_note("in shard 0")
+        raise
     plan = Plan({"method": method, **settings, "backend": blank.backend.name}, columns, times, order)
     rows, reported = [0] * len(parts), Reported()
     with _open_executor(client, check_workers(workers), parts) as executor:

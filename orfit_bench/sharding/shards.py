@@ -12,6 +12,7 @@ import numpy as np
 
 from orfit_bench.errors import suggest
 from orfit_bench.sharding.dask_parts import is_collection, list_pairs, list_parts
+from orfit_bench.sharding.pairs import check_no_files, is_of_dask, is_pair, is_rows
 from orfit_bench.tables.columns import is_table, read_columns
 from orfit_bench.tables.data_arrays import is_data_array
 from orfit_bench.tables.encoding import find_encoding
@@ -103,20 +104,20 @@ def _are_names(value: object) -> bool:
     return isinstance(value, Sequence) and all(isinstance(name, str) for name in value)
 
 
-def read_shard(shard: Any, columns: Columns) -> Iterator[Rows]:
+def read_shard(shard: Any, columns: Columns, supervised: bool = True) -> Iterator[Rows]:
     """The rows of a shard in chunks: of arrays, a table, a file, or of what a callable returns."""
-    if hasattr(shard, "dask") and hasattr(shard, "compute"):
+    if is_of_dask(shard):
         shard = shard.compute(scheduler="synchronous")
+    check_no_files(shard)
     if callable(shard):
-        yield from read_shard(shard(), columns)
+        yield from read_shard(shard(), columns, supervised)
     elif isinstance(shard, str | Path):
         yield from _read_file(str(shard), columns)
-    elif isinstance(shard, tuple | list) and len(shard) == 2:
-        X, y = (a.compute(scheduler="synchronous") if hasattr(a, "dask") else a for a in shard)
-        yield _split(X, columns._replace(target=()))[0], y
+    elif is_pair(shard):
+        yield _read_pair(shard, columns, supervised)
     elif isinstance(shard, Iterator):
         for part in shard:
-            yield from read_shard(part, columns)
+            yield from read_shard(part, columns, supervised)
     elif isinstance(shard, tuple) or not hasattr(shard, "__len__"):
         got = f"a tuple of {len(shard)}" if isinstance(shard, tuple) else type(shard).__name__
         raise TypeError(f"a shard is {got}, want a pair (X, y), X, a table, a file, or a callable that returns one")
@@ -124,15 +125,38 @@ def read_shard(shard: Any, columns: Columns) -> Iterator[Rows]:
         yield _split(shard, columns)
 
 
+def _read_pair(pair: Any, columns: Columns, supervised: bool) -> Rows:
+    """X and y; ValueError where two parts of the rows were meant."""
+    X, y = (part.compute(scheduler="synchronous") if is_of_dask(part) else part for part in pair)
+    if not supervised and isinstance(pair, list) and is_rows(y):
+        raise ValueError(
+            "a shard is a list of two matrices or tables, of which only the first would be learned: pass two shards, "
+            "or a tuple (X, y) whose y is not used"
+        )
+    X, _ = _split(X, columns._replace(target=()))
+    names = _names_of(X) if columns.target else ()
+    if both := [name for name in columns.target if name in names]:
+        raise ValueError(
+            f"a pair (X, y) has its targets in y, but X holds the target column {both[0]!r}: leave it out of X, or "
+            f"pass X alone; for two tables pass two shards"
+        )
+    return X, y
+
+
 def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
     """The names of the columns of rows, from a table or a file that need not be computed; none if it has none."""
+    check_no_files(shard)
     if isinstance(shard, str | Path):
         return columns.learned_from(open_file(str(shard)))
-    if isinstance(shard, tuple | list) and len(shard) == 2:
+    if is_pair(shard):
         shard, columns = shard[0], columns._replace(target=())
-    if hasattr(shard, "dask") or not (is_table(shard) or is_data_array(shard)):
+    if is_of_dask(shard) or not (is_table(shard) or is_data_array(shard)):
         return ()
-    return read_columns(_split(shard[:1], columns)[0], "X").names
+    return _names_of(_split(shard[:1], columns)[0])
+
+
+def _names_of(X: Any) -> tuple[str, ...]:
+    return read_columns(X[:1], "X").names if is_table(X) or is_data_array(X) else ()
 
 
 def _split(table: Any, columns: Columns) -> Rows:

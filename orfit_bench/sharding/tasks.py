@@ -64,13 +64,13 @@ def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: 
 
 def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recorder) -> bytes:
     learner: Any = _restored(plan, state) if state else create(**plan.arguments)
-    seen = learner.n_samples_seen_
-    for X, y in _part(read_shard(shard, plan.columns), done, plan.rounds, seen):
+    seen, supervised = learner.n_samples_seen_, learner.method.traits.supervised
+    for X, y in _part(read_shard(shard, plan.columns, supervised), done, plan.rounds, seen):
         rows = X
         if plan.order:
             check_rows_agree(X, y, "y")  # columns that were read have no labels
             rows = read_columns(X, "X", plan.order, dtype=learner.rule.dtype)
-        if y is None and learner.method.traits.supervised:
+        if y is None and supervised:
             raise TypeError(
                 f"{learner.method.name} learns targets, but these rows have none: pass target=, "
                 f"the name of their column, or pairs (X, y)"
