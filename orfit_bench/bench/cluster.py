@@ -71,7 +71,8 @@ class DaskExecutor:
     def _finish(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
         from distributed import KilledWorker
 
-        waiting = AsFinished(self._client, [self._submit(key, cell, limits) for key, cell in cells.items()])
+        futures = [self._submit(key, cell, limits) for key, cell in cells.items()]
+        waiting = AsFinished(self._client, futures, resource=TIMING if self._timed else None)
         for future, found in waiting:
             key, kernels = self._futures.pop(future)
             if isinstance(found, KilledWorker):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
+from orfit_bench.errors import warn
 from orfit_bench.jobs.forking import CAN_FORK, Order, Reply
 from orfit_bench.jobs.processes import MAX_DEATHS, DiedError, default_memory_limit
 from orfit_bench.jobs.sessions import Session, open_shared
@@ -40,14 +41,18 @@ class AsFinished:
         What is waited for; more may be added while others are iterated over.
     retries : int
         How often a task that Dask gave up is started again; then its value is a KilledWorker.
+    resource : str, optional
+        What workers must offer; others do not count. A warning says how to start one while there are only others.
     """
 
-    def __init__(self, client: Any, futures: Iterable[Any], retries: int = MAX_DEATHS) -> None:
+    def __init__(
+        self, client: Any, futures: Iterable[Any], retries: int = MAX_DEATHS, resource: str | None = None
+    ) -> None:
         import distributed
 
         start: Any = distributed.as_completed  # has no types
         self._waiting = start(list(futures), client.loop, with_results=True, raise_errors=False)
-        self._workers, self._retries = _Workers(client), retries
+        self._workers, self._retries = _Workers(client, resource), retries
 
     def add(self, future: Any) -> None:
         """Wait for this one too."""
@@ -84,24 +89,40 @@ class AsFinished:
 
 
 class _Workers:
-    """Whether a cluster has workers. It may start without any, as those of a batch system do."""
+    """Whether a cluster has workers with a resource. It may start without any, as those of a batch system do."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, client: Any, resource: str | None) -> None:
+        self._client, self._resource = client, resource
         self._due = 0.0
         self._seen: float | None = None
         """When there were some the last time."""
+        self._warned = False
 
     def check(self) -> None:
-        """ClusterLostError if there have been some, and none for long."""
+        """ClusterLostError if there have been some, and none for long. Warns once of workers without the resource."""
         now = time.monotonic()
         if now < self._due:
             return
         self._due = now + CHECK_SECONDS
-        if self._client.scheduler_info(n_workers=1)["workers"]:
+        workers = self._client.scheduler_info(n_workers=1 if self._resource is None else -1)["workers"]
+        if workers and (self._resource is None or any(map(self._offers, workers.values()))):
             self._seen = now
         elif self._seen is not None and now - self._seen > NO_WORKERS_SECONDS:
-            raise ClusterLostError(f"the cluster lost all its workers, and none has come for {NO_WORKERS_SECONDS:g} s")
+            what = "" if self._resource is None else f" with the resource {self._resource}"
+            raise ClusterLostError(
+                f"the cluster lost all its workers{what}, and none has come for {NO_WORKERS_SECONDS:g} s"
+            )
+        elif workers and not self._warned:
+            self._warned = True
+            warn(
+                f"no worker of the cluster has the resource {self._resource}: what needs it waits until one comes; "
+                f"start one by: dask worker {self._client.scheduler.address} --nthreads 1 "
+                f"--resources {self._resource}=1",
+                UserWarning,
+            )
+
+    def _offers(self, worker: Mapping[str, Any]) -> bool:
+        return bool(worker["resources"].get(self._resource, 0) >= 1)
 
 
 class Server(NamedTuple):

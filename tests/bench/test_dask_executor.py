@@ -20,7 +20,7 @@ CELLS = {cell.key: cell for cell, _ in suite("lms", "rls", "nlms").cells()}
 class Replies(list):
     """Futures with scripted values, in place of `AsFinished`: those added come last."""
 
-    def __init__(self, client, futures):
+    def __init__(self, client, futures, resource):
         super().__init__(futures)
 
     add = list.append
@@ -75,7 +75,7 @@ def test_a_session_that_dies_costs_its_cell(monkeypatch):
 
 
 def test_the_loss_of_the_connection_says_how_to_go_on(monkeypatch):
-    def lose(self, client, futures):
+    def lose(self, client, futures, resource):
         raise ConnectionError("the connection to the cluster was lost")
 
     monkeypatch.setattr(Replies, "__init__", lose)

@@ -142,3 +142,40 @@ def test_workers_that_come_late_or_again_are_waited_for(monkeypatch: pytest.Monk
         waiting = iter(AsFinished(client, [client.submit(len, "four")]))
         client.loop.call_later(3.0, client.cluster.scale, 1)
         assert next(waiting)[1] == 4
+
+
+def plain_and(*numbers: int) -> Any:
+    """Replies of a scheduler with one plain worker, and so many for timing, the last number from then on."""
+    left, plain = list(numbers), {"resources": {}}
+
+    def scheduler_info(n_workers: int) -> dict[str, Any]:
+        count = left.pop(0) if len(left) > 1 else left[0]
+        return {"workers": {-1: plain, **{i: {"resources": {"timing": 1.0}} for i in range(count)}}}
+
+    return scheduler_info
+
+
+@pytest.mark.usefixtures("hurried")
+def test_workers_without_the_resource_are_warned_of_and_others_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with distributed.Client(n_workers=1, threads_per_worker=1, **LOCAL) as client:
+        monkeypatch.setattr(client, "scheduler_info", plain_and(0))
+        future = client.submit(len, "four", resources={"timing": 1})
+        client.loop.call_later(1.0, future.cancel)
+        waiting = iter(AsFinished(client, [future], resource="timing"))
+        start = r"start one by: dask worker \S+ --nthreads 1 --resources timing=1"
+        with (
+            pytest.warns(UserWarning, match=f"no worker of the cluster has the resource timing: .*{start}") as caught,
+            pytest.raises(ClusterLostError, match="the connection to the cluster was lost"),
+        ):
+            next(waiting)
+        assert len(caught) == 1
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.filterwarnings("ignore:no worker of the cluster has the resource")
+def test_a_cluster_that_lost_the_workers_with_the_resource_ends_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    with distributed.Client(n_workers=1, threads_per_worker=1, **LOCAL) as client:
+        monkeypatch.setattr(client, "scheduler_info", plain_and(1, 0))
+        waiting = iter(AsFinished(client, [client.submit(len, "four", resources={"timing": 1})], resource="timing"))
+        with pytest.raises(ClusterLostError, match="lost all its workers with the resource timing, and none has come"):
+            next(waiting)
