@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 def plugins() -> Registry:
     """Return the registry. Broken plugins are reported on stderr; with --strict-plugins they raise PluginError."""
+    from orfit_bench.plugins.printing import written_on_stderr
     from orfit_bench.plugins.registry import registry
 
-    known, asked = registry(), click.get_current_context().find_root().params
+    with written_on_stderr():
+        known = registry()
+    asked = click.get_current_context().find_root().params
     if asked["strict_plugins"]:
         known.require_sound()
     for plugin in known.plugins:

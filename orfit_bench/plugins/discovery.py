@@ -19,6 +19,7 @@ import pluggy
 from orfit_bench import spec
 from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
+from orfit_bench.plugins.printing import printed_on_stderr
 from orfit_bench.spec import SPEC_VERSION, Absent, Model, Override
 from orfit_bench.spec.result_names import RESULT_NAMES
 
@@ -92,9 +93,12 @@ def installed() -> Iterator[Plugin]:
 
 
 def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
-    """Import a plugin, check its version and call its hooks. Errors are recorded in the result, never raised."""
+    """Import a plugin, check its version and call its hooks. Errors are recorded in the result, never raised.
+
+    What it prints goes to stderr.
+    """
     try:
-        with _same_folder():
+        with _same_folder(), printed_on_stderr():
             plugin = find()
             offers = _offers(plugin, name)
         models = tuple(v for v in getattr(plugin, "__dict__", {}).values() if isinstance(v, Model))

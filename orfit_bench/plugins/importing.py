@@ -5,22 +5,65 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from importlib.metadata import EntryPoint
+from typing import TextIO
 
 from orfit_bench.plugins.discovery import load
 
+END_SECONDS = 5.0
+"""Within this time, a process must end in which a plugin has started threads."""
+ENDS = "ends"
+
 
 def import_all() -> None:
-    """Import the entry points named on stdin; before each its number is written to stdout, at the end "end"."""
+    """Import the entry points named on stdin, and write to stdout how far this came, a line each.
+
+    The number of each before it is imported; the number with what is wrong with its import; the number and "ends" where
+    this process ends by itself, as one in which a plugin has started threads must be able to; at last "end".
+    """
     task = json.load(sys.stdin)
     sys.path[:] = task["path"]
-    with os.fdopen(os.dup(1), "w") as progress:
-        os.dup2(2, 1)  # what plugins print
-        for i, (name, value, group) in enumerate(task["points"]):
-            print(i, file=progress, flush=True)
-            load(EntryPoint(name, value, group).load, name, "", "")
-        print("end", file=progress, flush=True)
-    os._exit(0)  # threads and exit handlers of plugins do not matter here
+    progress = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what plugins print
+    for i, (name, value, group) in enumerate(task["points"]):
+        print(i, file=progress, flush=True)
+        before = threading.enumerate()
+        load(EntryPoint(name, value, group).load, name, "", "")
+        if closed := _closed():
+            print(f"{i} its import closes {closed}", file=progress, flush=True)
+            os._exit(0)
+        left = [thread.name for thread in threading.enumerate() if thread not in before and not thread.daemon]
+        if left:
+            print(f"{i} {ENDS}", file=progress, flush=True)
+            _limit_end(f"{i} its import leaves a thread behind that keeps processes from ending: {left[0]}", progress)
+            return
+    print("end", file=progress, flush=True)
+    os._exit(0)  # other threads and exit handlers of plugins do not matter here
+
+
+def _closed() -> str:
+    """Which of the standard streams is closed; empty if none is."""
+    for name, stream, number in (("stdout", sys.__stdout__, 1), ("stderr", sys.__stderr__, 2)):
+        try:
+            os.fstat(number)
+        except OSError:
+            return f"the descriptor of {name}"
+        if stream is not None and stream.closed:
+            return f"sys.{name}"
+    return ""
+
+
+def _limit_end(fault: str, progress: TextIO) -> None:
+    """Write this and end the process if it does not end by itself in time."""
+
+    def end() -> None:
+        print(" ".join(fault.split()), file=progress, flush=True)
+        os._exit(0)
+
+    timer = threading.Timer(END_SECONDS, end)
+    timer.daemon = True
+    timer.start()
 
 
 if __name__ == "__main__":

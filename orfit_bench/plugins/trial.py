@@ -79,7 +79,7 @@ def _try(points: list[EntryPoint]) -> dict[EntryPoint, Tried]:
 
 
 def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
-    """How many of them are imported in one process, and why not the next."""
+    """How many of them are imported in one process, and why not the next; see `importing` for what it writes."""
     import subprocess
     from tempfile import TemporaryFile
 
@@ -99,15 +99,18 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
             end = ""
         finally:
             _end_session(process)
-        done, printed = _read_text(progress).split(), _read_text(output)
-    if done[-1:] == ["end"]:
+        lines, printed = _read_text(progress).splitlines(), _read_text(output)
+    last, _, fault = (lines or ["end"])[-1].partition(" ")  # without any, this package cannot be imported there
+    if last == "end":
         return len(points), ""
-    if not done:  # this package cannot be imported there
-        return len(points), ""
+    if fault == "ends":
+        return int(last) + 1, ""
+    if fault:
+        return int(last), fault
     if not end:
-        return int(done[-1]), _too_slow()
+        return int(last), _too_slow()
     text = " ".join(printed[-LAST:].split())
-    return int(done[-1]), f"its import {end}{f', after it printed: {text}' if text else ''}"
+    return int(last), f"its import {end}{f', after it printed: {text}' if text else ''}"
 
 
 def _end_session(process: Popen[bytes]) -> None:

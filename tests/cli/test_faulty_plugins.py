@@ -83,3 +83,11 @@ class TestFaultyPlugins:
         assert "its import ended the process with exit code 0" in " ".join(done.stdout.split())
         assert "rls" in done.stdout
         assert call("--strict-plugins", "list", environment=environment, folder=tmp_path).returncode == 2
+
+    def test_what_plugins_print_is_no_part_of_the_output(self, environment, tmp_path):
+        printing = "print('HELLO'); import os; os.write(1, b'RAW'); from orfit_bench.spec import SPEC_VERSION"
+        install(tmp_path / "site", "prints", printing)
+        done = call("list", environment=environment, folder=tmp_path)
+        for text in ("HELLO", "RAW"):
+            assert text in done.stderr
+            assert text not in done.stdout

@@ -72,6 +72,46 @@ def test_a_plugin_that_starts_processes(site, monkeypatch, code, reason):
     assert time.monotonic() - began < 20
 
 
+THREAD = "import threading, time; threading.Thread(target=time.sleep, args=({},), daemon={}, name='mine').start()"
+
+
+def test_plugins_that_spoil_the_end_of_a_process(site):
+    install(site, "a_thread", THREAD.format(100, False))
+    install(site, "b_daemon", THREAD.format(100, True))
+    install(site, "c_short", THREAD.format(0.5, False))
+    install(site, "d_idle", "from concurrent.futures import *; pool = ThreadPoolExecutor(1); pool.submit(int).result()")
+    install(site, "e_errors", "import sys; sys.stderr.close()")
+    install(site, "f_output", "import sys; sys.__stdout__.close()")
+    install(site, "g_number", "import os; os.close(1)")
+    install(site, "h_lent", "import sys; sys.stdout.close()")
+    assert reasons(site) == {
+        "a_thread": "its import leaves a thread behind that keeps processes from ending: mine",
+        "e_errors": "its import closes sys.stderr",
+        "f_output": "its import closes sys.stdout",
+        "g_number": "its import closes the descriptor of stdout",
+    }
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print('HELLO')",
+        "import sys; sys.stdout.buffer.write(b'HELLO'); sys.stdout.reconfigure(encoding='utf-8')",
+        "import sys, io; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, 'utf-8'); print('HELLO', flush=True)",
+        "import sys; print('HELLO'); sys.stdout.close()",
+    ],
+)
+def test_what_a_plugin_prints_goes_to_stderr(site, capsys, code):
+    install(site, f"prints_{len(code)}", code)
+    (point,) = points(site)
+    loaded = discovery.load(point.load, "prints", "", "")
+    assert "declares no SPEC_VERSION" in loaded.reason
+    print("a result")
+    out, err = capsys.readouterr()
+    assert out == "a result\n"
+    assert err.strip() == "HELLO"
+
+
 def test_a_plugin_that_leaves_the_folder(site, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     install(site, "a_leaves", "import os; os.chdir('/')")
