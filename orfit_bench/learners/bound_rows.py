@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FLOATS = (float, np.floating)
 MAX_INTEGER = 2**53
 """Integers up to this size are exact as float64; the general path refuses larger ones."""
+WITHIN_HOURS = 2**32
+"""Calls with a row each take more than an hour for so many; the next chunk warns of longer sums."""
 
 
 def bind(rule: Rule, state: LearnerState, p: Any) -> None:
@@ -48,13 +50,14 @@ def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], No
         return None
 
     longest = rule.longest_sum
+    is_near = longest < WITHIN_HOURS
 
     def record(state: LearnerState) -> None:
         nonlocal moved
         if (flag := moved) is not None:
             flag[...] = 1
             moved = None  # nothing in these arrays sets it back
-        if lost is not None and not state.has_warned and (lost or state.n_steps > longest):
+        if lost is not None and not state.has_warned and (lost or (is_near and state.n_steps > longest)):
             rule.warn_of_lost_precision(state)
 
     return record
