@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.errors import AccuracyWarning, warn
 from orfit_bench.learners import layers, validation
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
+from orfit_bench.learners.linearization import LinearizedKernel, check_predictions, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.learners.unlearning import share_left
 from orfit_bench.spec import Draw, Method
@@ -169,8 +169,9 @@ class Configuration:
     def predict(self, state: LearnerState, X: Array, inputs: StepInputs | None = None) -> Array:
         """Predictions (n, c) for rows on the backend."""
         with np.errstate(all="ignore"):  # a prediction may be inf
-            if self.method.state.predict:
-                return self.method.state.predict(state.arrays, X, self.settings)
+            if predict := self.method.state.predict:
+                shape = len(X), state.sizes.n_outputs
+                return check_predictions(predict(state.arrays, X, self.settings), predict, shape)
             w = self.prediction_weights(state, inputs)
             return X @ w if self.is_linear else self.linearized(state.sizes).predict(w, X)
 

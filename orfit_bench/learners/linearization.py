@@ -49,6 +49,15 @@ def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
     return array
 
 
+def check_predictions(found: Any, predict: Callable[..., Any], shape: tuple[int, ...]) -> Array:
+    """What `predict` of a method returned; ValueError that names it if the shape is another one."""
+    if getattr(found, "shape", None) != shape:
+        got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
+        raise ValueError(f"{with_place(predict)} returned {got}, want predictions of shape {shape}")
+    array: Array = found
+    return array
+
+
 def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """The result of a user's function as a new array in the learner's dtype; ValueError as `check_result`."""
     check_result(value, what, shape)

@@ -186,7 +186,7 @@ def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
 
 def _check_version(plugin: Any) -> None:
     built_for = getattr(plugin, "SPEC_VERSION", None)
-    if not (isinstance(built_for, tuple) and len(built_for) == 2 and all(isinstance(n, int) for n in built_for)):
+    if not (isinstance(built_for, tuple) and len(built_for) == 2 and all(type(n) is int and n >= 0 for n in built_for)):
         got = "" if built_for is None else f": got {built_for!r}, want {SPEC_VERSION}"
         raise ValueError(
             f"it declares no SPEC_VERSION = (major, minor), the version of the contract that it requires{got}"

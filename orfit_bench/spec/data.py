@@ -87,6 +87,15 @@ def refuse_empty(data: Data) -> None:
             raise ValueError(f"{name} has no rows: give it at least one, or leave it out")
 
 
+def without_slices(name: str, part: Any) -> str:
+    """Why rows cannot be taken from X or y by slices, as the end of a message; empty if they can."""
+    if (part is None and name == "y") or isinstance(part, (np.ndarray, list, tuple)):
+        return ""
+    if not hasattr(part, "__len__") or not hasattr(part, "__getitem__"):
+        return f"{name} is {type(part).__name__}, want an array, or an object with a length and slices"
+    return f"{name}[0:0] is None, want rows" if part[0:0] is None else ""
+
+
 def _shape(a: Any) -> tuple[int, ...]:
     """The shape of rows; empty for what has none, which needs slices only, and for no targets."""
     return np.shape(a) if isinstance(a, (list, tuple)) else tuple(getattr(a, "shape", ()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orfit_bench.errors import with_place
-from orfit_bench.spec.data import Array, Data, Pair, Rows, refuse_empty
+from orfit_bench.spec.data import Array, Data, Pair, Rows, refuse_empty, without_slices
 from orfit_bench.spec.kinds import KindName
 from orfit_bench.spec.setting import Setting, check_settings
 
@@ -75,6 +75,8 @@ class Stream:
         data = self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
         if not isinstance(data, Data):
             raise self.wrong_type(data)
+        if wrong := without_slices("X", data.X) or without_slices("y", data.y):
+            raise TypeError(f"stream {self.name!r}: {with_place(self.make)} returned Data whose {wrong}")
         try:
             data.check()
             refuse_empty(data)

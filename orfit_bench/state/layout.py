@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import with_place
 from orfit_bench.spec import Diagonal, Draw, Field, Method
 from orfit_bench.spec.arrays import copy_of, native_dtype
 from orfit_bench.spec.backend import Backend
@@ -70,7 +71,17 @@ class StateLayout:
         if not (f.start and draw):
             return None
         layer = f.name[f.name.rfind("_") :] if f.layered else ""
-        return f.start(self._settings, self._sizes_of.get(layer, self.sizes), draw)
+        value = f.start(self._settings, self._sizes_of.get(layer, self.sizes), draw)
+        if value is not None:
+            self._check_shape(f, value)
+        return value
+
+    def _check_shape(self, f: Field, value: Any) -> None:
+        """ValueError unless the start of a field has the lengths of its dimensions; the growing one is free."""
+        got = (value.size, value.size) if isinstance(value, Diagonal) else np.shape(value)
+        count = got[f.dims.index(self.grows)] if self.grows in f.dims and len(got) == len(f.dims) else 0
+        if got != (want := self.shape(f.dims, count)):
+            raise ValueError(f"start of {f.name}: {with_place(f.start)} returned shape {got}, want {want}")
 
     def start(self, given: dict[str, Any], draw: Draw | None = None) -> Any:
         """A new record on the backend; `given` has host arrays of fields that do not have their initial values."""

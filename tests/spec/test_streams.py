@@ -42,6 +42,34 @@ def test_a_target_for_each_row_is_wanted() -> None:
         Stream("mine", "", lambda: Data(X, y[:-1])).load()
 
 
+class Rows:
+    """Rows whose slices are missing."""
+
+    shape = X.shape
+
+    def __len__(self) -> int:
+        return len(X)
+
+    def __getitem__(self, rows: slice) -> None:
+        """Return nothing, as where a return statement was forgotten."""
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (Data(iter(X), y), "X is .*iterator, want an array, or an object with a length and slices"),
+        (Data(None, y), "X is NoneType, want an array"),  # type: ignore[arg-type]
+        (Data(X, (row for row in y)), "y is generator, want an array"),  # type: ignore[arg-type]
+        (Data(Rows(), y), r"X\[0:0\] is None, want rows"),  # type: ignore[arg-type]
+    ],
+)
+def test_rows_without_slices_name_the_function_of_the_stream(data: Data, message: str) -> None:
+    with pytest.raises(
+        TypeError, match=r"stream 'mine': <lambda> \(test_streams.py:\d+\) returned Data whose " + message
+    ):
+        Stream("mine", "", lambda: data).load()
+
+
 @pytest.mark.parametrize("part", ["test", "validation"])
 @pytest.mark.parametrize(
     ("rows", "message"),
