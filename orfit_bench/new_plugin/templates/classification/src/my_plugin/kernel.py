@@ -9,6 +9,10 @@ def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     """Learn the rows in order and write the scores before each to `out`. Returns the number of rows learned.
 
     Y (n, classes) has the unit vector of each label. A row that cannot be learned leaves s as it was.
+
+    Classes of later rows of X are columns already, of zeros: a step must leave them so, as this one does, since their
+    scores and targets are 0. A rule that moves all columns needs a further field, ("output",), that marks the classes
+    that it has seen.
     """
     for i in range(len(X)):
         x = X[i]
