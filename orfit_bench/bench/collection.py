@@ -36,7 +36,7 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     -------
     xarray.Dataset
         All cells, with coordinates for machine, versions, commit and date, and a hash of the first three as `run`. Of
-        equal cells with equal `run`, measured on the same rows, the latest is kept.
+        equal cells with equal `run`, measured on the same rows, the latest with times is kept, or else the latest.
 
     Raises
     ------
@@ -54,8 +54,11 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     table.attrs = {"format": FORMAT, "merged": json.dumps(len(results))} | _common(results)
     latest: dict[tuple[str, str], dict[str, int]] = {}
     key, run, rows, date = (table[name].values.astype(str).tolist() for name in ("key", "run", ROWS_HASH, "date"))
+    is_timed, is_ok = np.isfinite(table["seconds"].values), table["status"].values.astype(str) == "ok"
     for i in np.argsort(date, kind="stable"):
         found = latest.setdefault((key[i], run[i]), {})
+        if rows[i] in found and is_ok[i] and is_timed[found[rows[i]]] > is_timed[i]:
+            continue  # the same errors without times
         if rows[i]:
             found.pop("", None)
         else:  # not measured, on whatever rows

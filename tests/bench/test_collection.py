@@ -44,6 +44,17 @@ class TestMerge:
             assert set(table["date"].values) == {"2999-01-01T00:00:00+00:00"}
             np.testing.assert_array_equal(np.sort(table["seconds"]), np.sort(later["seconds"]))
 
+    def test_times_are_not_replaced_by_a_later_run_without_them(self, measured):
+        later = changed(measured, seconds=np.nan)
+        later.attrs["date"] = "2999-01-01T00:00:00+00:00"
+        for order in ([measured, later], [later, measured]):
+            table = collection.merge(order)
+            assert set(table["date"].values) == {measured.attrs["date"]}
+            np.testing.assert_array_equal(np.sort(table["seconds"]), np.sort(measured["seconds"]))
+        failed = changed(later, seconds=np.nan)
+        failed["status"] = failed["status"].copy(data=np.full(2, "failed"))
+        assert set(collection.merge([measured, failed])["status"].values) == {"failed"}
+
     def test_merged_again_and_of_other_lengths(self, measured, tmp_path):
         short = self.elsewhere(measured, cpu="b").isel(point=slice(2))
         table = collection.merge([collection.merge([measured]), short])
