@@ -120,7 +120,10 @@ class DaskExecutor:
 
 
 def connect(address: str) -> Any:
-    """A client of the scheduler at this address. Raises UnavailableError or ConnectionError if that is impossible."""
+    """A client of the scheduler at this address.
+
+    Raises UnavailableError or ConnectionError if that is impossible, ValueError if this is no address.
+    """
     try:
         from distributed import Client
     except ImportError:
@@ -129,6 +132,8 @@ def connect(address: str) -> Any:
         ) from None
     try:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except ValueError as error:
+        raise ValueError(f"{address}: want the URL of a scheduler, such as tcp://host:8786 ({error})") from error
     except (OSError, TimeoutError) as error:
         raise ConnectionError(f"no scheduler of Dask answers at {address} within {CONNECT_SECONDS:g} s") from error
 

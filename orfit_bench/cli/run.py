@@ -151,7 +151,7 @@ def run_command(
         ensure_writable(output.with_suffix(".html"))
         ensure_distinct(output, output.with_suffix(".html"))
     stored = 0 if fresh or not output.name else sum(1 for _ in folder_of(output).glob("*.json"))
-    with _cluster(executor, address) as client, _progress(stored) as progress:
+    with _cluster(executor, address, jobs) as client, _progress(stored) as progress:
         results = bench.run(
             suite,
             output,
@@ -175,7 +175,7 @@ def run_command(
 
 
 @contextmanager
-def _cluster(executor: str, address: str | None) -> Iterator[Any]:
+def _cluster(executor: str, address: str | None, jobs: int) -> Iterator[Any]:
     """Yield a client of the cluster, None for the local executor. Raises ValueError for options that do not fit."""
     if executor == "local":
         if address:
@@ -184,6 +184,8 @@ def _cluster(executor: str, address: str | None) -> Iterator[Any]:
         return
     if not address:
         raise ValueError("--executor dask: add --address, the URL of the scheduler")
+    if jobs > 1:
+        raise ValueError(f"--jobs {jobs}: the workers of the cluster run the cells: leave it out with --executor dask")
     from orfit_bench.bench.cluster import connect, describe_workers
 
     with connect(address) as client:

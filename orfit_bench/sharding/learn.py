@@ -13,7 +13,8 @@ from orfit_bench.sharding.arguments import check_rounds, check_workers
 from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import check_computable, planned_for
 from orfit_bench.sharding.executors import Executor, InThisProcess, Processes
-from orfit_bench.sharding.shards import Columns, check_sendable, column_names, list_shards
+from orfit_bench.sharding.listing import check_sendable, list_shards
+from orfit_bench.sharding.shards import Columns, column_names
 from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
 from orfit_bench.sharding.warned import Reported
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
-import numpy as np
 
 from orfit_bench.errors import suggest
-from orfit_bench.sharding.dask_parts import is_collection, list_pairs, list_parts
 from orfit_bench.sharding.pairs import check_no_files, is_of_dask, is_pair, is_rows
 from orfit_bench.tables.columns import is_table, read_columns
-from orfit_bench.tables.data_arrays import is_data_array
+from orfit_bench.tables.data_arrays import is_data_array, is_data_set
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
 from orfit_bench.tables.rows import Cursor
@@ -24,48 +21,6 @@ Rows = tuple[Any, Any]
 """X and y; y is None for a subspace."""
 CHUNK = 16_384
 """Rows of a file that are in memory at once."""
-
-
-def list_shards(shards: Any) -> list[Any]:
-    """The shards of a collection of Dask, or of an iterable.
-
-    Raises
-    ------
-    TypeError
-        If it is neither.
-    ValueError
-        If two collections of Dask are cut at different rows.
-    """
-    if is_collection(shards):
-        return list_parts(shards)
-    if isinstance(shards, tuple) and len(shards) == 2 and all(map(is_collection, shards)):
-        return list_pairs(*shards)
-    if (
-        isinstance(shards, str | bytes | Path)
-        or callable(shards)
-        or is_table(shards)
-        or not hasattr(shards, "__iter__")
-    ):
-        raise TypeError(f"shards: got {type(shards).__name__}, want a list of shards, or a collection of Dask")
-    if isinstance(shards, tuple) and [np.ndim(part) for part in shards if isinstance(part, np.ndarray)] == [2, 1]:
-        raise TypeError("shards: got a pair (X, y), want a list of shards: [(X, y)]")
-    found = list(shards)
-    for number, shard in enumerate(found):
-        if isinstance(shard, Iterator):
-            kind = type(shard).__name__
-            raise TypeError(
-                f"shard {number}: got a {kind}, which can be read only once: pass a function that returns one"
-            )
-    return found
-
-
-def check_sendable(shard: Any, number: int) -> None:
-    """TypeError for a callable that cannot be sent to a process."""
-    try:
-        pickle.dumps(shard)
-    except Exception as error:
-        remedy = "pass a function of a module, or workers=1"
-        raise TypeError(f"shard {number}: {shard!r} cannot be sent to a process ({error}): {remedy}") from None
 
 
 class Columns(NamedTuple):
@@ -168,11 +123,24 @@ def _split(table: Any, columns: Columns) -> Rows:
     except TypeError:
         name = (*columns.target, *columns.drop)[0]
         remedy = "pass pairs (X, y)" if columns.target else "leave it out there"
+        if not is_data_array(table) and any(hasattr(table, verb) for verb in ("collect", "to_dataframe", "to_pandas")):
+            raise TypeError(
+                f"a shard is a {type(table).__name__}, want a table in memory: {_as_table(table)}"
+            ) from None
         raise TypeError(f"a shard is a {type(table).__name__}, which has no column {name!r}: {remedy}") from None
     columns.check(frame.columns, "a shard has")
     y = frame[columns.target[0]] if len(columns.target) == 1 else frame.select(columns.target)
     X = frame.drop([*columns.target, *columns.drop])
     return X.to_native(), y.to_native() if columns.target else None
+
+
+def _as_table(value: Any) -> str:
+    """How something that is no table in memory becomes one."""
+    if hasattr(value, "collect"):
+        return "collect it with .collect()"
+    if is_data_set(value):
+        return "pass .to_dataframe()"
+    return "pass a table, such as .to_pandas()"
 
 
 def _read_file(path: str, columns: Columns) -> Iterator[Rows]:

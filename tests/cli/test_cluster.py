@@ -131,6 +131,8 @@ class TestCluster:
     ("options", "stated"),
     [
         ("--executor dask", "--executor dask: add --address"),
+        ("--executor dask --address tcp://127.0.0.1:1 --jobs 4", "--jobs 4: the workers of the cluster run the cells"),
+        ("--executor dask --address 127.0.0.1:18786x", "127.0.0.1:18786x: want the URL of a scheduler"),
         ("--address tcp://127.0.0.1:1", "add --executor dask"),
         ("--jobs 2 --timed", "jobs=2: cells that run at the same time cannot be timed"),
     ],

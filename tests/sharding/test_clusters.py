@@ -17,7 +17,7 @@ from orfit_bench.jobs.processes import DiedError
 from orfit_bench.sharding import dask_executor
 from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import planned_for
-from orfit_bench.sharding.shards import list_shards
+from orfit_bench.sharding.listing import list_shards
 
 distributed = pytest.importorskip("distributed")
 dd = pytest.importorskip("dask.dataframe")

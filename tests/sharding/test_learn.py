@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -173,6 +176,11 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", cut(60), {"model": ob.MLP((3,)), "initial_weights": np.zeros(19)}, "cannot be merged here"),
         ("rls", [], {}, "got no shards"),
         ("rls", "rows.csv", {}, "want a list of shards"),
+        ("rls", {"a": (X, y)}, {}, "got dict, want a list of shards"),
+        ("rls", xr.Dataset.from_dataframe(TABLE), {}, "got Dataset, want a list of shards"),
+        ("rls", [xr.Dataset.from_dataframe(TABLE)], {"target": "a"}, r"a shard is a Dataset, .*pass .to_dataframe\(\)"),
+        ("rls", [pl.DataFrame(X).lazy()], {"target": "a"}, r"a shard is a LazyFrame, .*collect it with .collect\(\)"),
+        ("rls", [pa.RecordBatch.from_pandas(TABLE)], {"target": "a"}, r"a RecordBatch, .*such as .to_pandas\(\)"),
         ("rls", (X, y), {}, r"got a pair \(X, y\), want a list of shards: \[\(X, y\)\]"),
         ("rls", [pd.DataFrame(X)], {"target": "t"}, "no column 't'"),
         ("rls", cut(60), {"client": 3}, "want a distributed.Client"),
@@ -204,6 +212,13 @@ def test_an_error_names_its_shard() -> None:
     with pytest.raises(ValueError, match="is nan") as raised:
         ob.learn("rls", [*cut(60), (np.full((2, 4), np.nan), [1.0, 2.0])], **HERE)
     assert raised.value.__notes__ == ["in shard 2"]
+
+
+def test_an_error_about_the_columns_of_the_first_shard_names_it() -> None:
+    for table in (TABLE.assign(d=pd.Timestamp("2020-01-01")), pd.concat([TABLE, TABLE[["b"]]], axis=1)):
+        with pytest.raises((TypeError, ValueError)) as raised:
+            ob.learn("rls", [table], target="a", **HERE)
+        assert raised.value.__notes__ == ["in shard 0"]
 
 
 def test_an_error_of_a_merge_names_the_shards() -> None:

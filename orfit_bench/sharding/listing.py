@@ -1,0 +1,58 @@
+"""The list of shards from what `learn` is given, without reading them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.sharding.dask_parts import is_collection, list_pairs, list_parts
+from orfit_bench.tables.columns import is_table
+from orfit_bench.tables.data_arrays import is_data_set
+
+
+def list_shards(shards: Any) -> list[Any]:
+    """The shards of a collection of Dask, or of an iterable.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    ValueError
+        If two collections of Dask are cut at different rows.
+    """
+    if is_collection(shards):
+        return list_parts(shards)
+    if isinstance(shards, tuple) and len(shards) == 2 and all(map(is_collection, shards)):
+        return list_pairs(*shards)
+    if (
+        isinstance(shards, str | bytes | Path)
+        or callable(shards)
+        or is_table(shards)
+        or is_data_set(shards)
+        or isinstance(shards, Mapping)
+        or not hasattr(shards, "__iter__")
+    ):
+        raise TypeError(f"shards: got {type(shards).__name__}, want a list of shards, or a collection of Dask")
+    if isinstance(shards, tuple) and [np.ndim(part) for part in shards if isinstance(part, np.ndarray)] == [2, 1]:
+        raise TypeError("shards: got a pair (X, y), want a list of shards: [(X, y)]")
+    found = list(shards)
+    for number, shard in enumerate(found):
+        if isinstance(shard, Iterator):
+            kind = type(shard).__name__
+            raise TypeError(
+                f"shard {number}: got a {kind}, which can be read only once: pass a function that returns one"
+            )
+    return found
+
+
+def check_sendable(shard: Any, number: int) -> None:
+    """TypeError for a callable that cannot be sent to a process."""
+    try:
+        pickle.dumps(shard)
+    except Exception as error:
+        remedy = "pass a function of a module, or workers=1"
+        raise TypeError(f"shard {number}: {shard!r} cannot be sent to a process ({error}): {remedy}") from None
