@@ -59,20 +59,23 @@ def _are_names(value: object) -> bool:
     return isinstance(value, Sequence) and all(isinstance(name, str) for name in value)
 
 
-def read_shard(shard: Any, columns: Columns, supervised: bool = True) -> Iterator[Rows]:
-    """The rows of a shard in chunks: of arrays, a table, a file, or of what a callable returns."""
+def read_shard(shard: Any, columns: Columns, supervised: bool = True, gaps: bool = False) -> Iterator[Rows]:
+    """The rows of a shard in chunks: of arrays, a table, a file, or of what a callable returns.
+
+    With `gaps`, as for filters, targets of files may be missing (NaN).
+    """
     if is_of_dask(shard):
         shard = shard.compute(scheduler="synchronous")
     check_no_files(shard)
     if callable(shard):
-        yield from read_shard(shard(), columns, supervised)
+        yield from read_shard(shard(), columns, supervised, gaps)
     elif isinstance(shard, str | Path):
-        yield from _read_file(str(shard), columns)
+        yield from _read_file(str(shard), columns, gaps)
     elif is_pair(shard):
         yield _read_pair(shard, columns, supervised)
     elif isinstance(shard, Iterator):
         for part in shard:
-            yield from read_shard(part, columns, supervised)
+            yield from read_shard(part, columns, supervised, gaps)
     elif isinstance(shard, tuple) or not hasattr(shard, "__len__"):
         got = f"a tuple of {len(shard)}" if isinstance(shard, tuple) else type(shard).__name__
         raise TypeError(f"a shard is {got}, want a pair (X, y), X, a table, a file, or a callable that returns one")
@@ -143,14 +146,14 @@ def _as_table(value: Any) -> str:
     return "pass a table, such as .to_pandas()"
 
 
-def _read_file(path: str, columns: Columns) -> Iterator[Rows]:
+def _read_file(path: str, columns: Columns, gaps: bool) -> Iterator[Rows]:
     import xarray as xr  # takes half a second
 
     source = open_file(path, columns.target if len(columns.target) == 1 else ())
     columns.check(source.kinds, f"{path}:")
     try:
         encoding = find_encoding(source, columns.learned_from(source), one_hot=False, indicators=False)
-        cursor = Cursor(source, encoding, columns.target)
+        cursor = Cursor(source, encoding, columns.target, gaps)
         for start in range(0, max(source.rows, 1), CHUNK):  # a file without rows has columns
             X, y = cursor.read(start, min(start + CHUNK, source.rows))
             named = xr.DataArray(X, dims=("row", "feature"), coords={"feature": list(encoding.names)})

@@ -65,7 +65,7 @@ def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: 
 def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recorder) -> bytes:
     learner: Any = _restored(plan, state) if state else create(**plan.arguments)
     seen, supervised = learner.n_samples_seen_, learner.method.traits.supervised
-    for X, y in _part(read_shard(shard, plan.columns, supervised), done, plan.rounds, seen):
+    for X, y in _part(read_shard(shard, plan.columns, supervised, learner.rule.allows_gaps), done, plan.rounds, seen):
         rows = X
         if plan.order:
             check_rows_agree(X, y, "y")  # columns that were read have no labels

@@ -386,6 +386,18 @@ def test_files_that_hold_no_numbers_get_advice(tmp_path: Path) -> None:
     assert any("pass a function that reads and encodes" in note for note in raised.value.__notes__)
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_files_may_lack_targets_for_filters(tmp_path: Path, name: str) -> None:
+    table = TABLE.assign(t=np.where(np.arange(120) % 7 == 3, np.nan, y))
+    (table.to_csv if name.endswith("csv") else table.to_parquet)(tmp_path / name, index=False)
+    found = ob.learn("kalman", [str(tmp_path / name)], target="t", **HERE)
+    want = ob.learn("kalman", [table], target="t", **HERE)
+    assert found.n_samples_seen_ == want.n_samples_seen_
+    np.testing.assert_allclose(found.array("mean"), want.array("mean"), rtol=1e-12)
+    with pytest.raises(ValueError, match="the target 't' has no value in row 3"):
+        ob.learn("rls", [str(tmp_path / name)], target="t", **HERE)
+
+
 def dying_shard() -> tuple[Any, Any]:
     """The second shard; the first process that reads it dies."""
     marker = Path(os.environ["ORFIT_BENCH_TEST_MARKER"])
