@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -47,7 +47,7 @@ def test_error_of_the_loader_itself_has_no_place() -> None:
 
 
 def test_missing_file_of_laws_is_reported_with_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = inspect.getsource(sys.modules["orfit_bench.catalogue.methods"])
+    source = inspect.getsource(import_module("orfit_bench.catalogue.methods"))
 
     def declared(*arguments: object) -> None:
         raise ModuleNotFoundError("No module named ...", name="orfit_bench.catalogue.laws.toy")
