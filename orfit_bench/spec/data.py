@@ -18,18 +18,38 @@ Rows = tuple[Array, Array | None]
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a stream delivers. X is (n, d); y is (n,) or (n, c) numbers, (n,) labels, or None. Both need only slices."""
+    """What a stream delivers.
+
+    Parameters
+    ----------
+    X : array, shape (n, d)
+        Rows in their order. An object with a length and slices is enough.
+    y : array, shape (n,) or (n, c), optional
+        Their targets, numbers or labels (n,), likewise. Without them the stream offers rows alone, for subspaces.
+    test : tuple of arrays, optional
+        A pair (X, y) of rows that are never learned, in the layout of X and y.
+    validation : tuple of arrays, optional
+        A pair (X, y) for choosing settings, neither learned nor tested on.
+    tasks : tuple of int
+        The row numbers at which the tasks begin, with the end: task i is rows tasks[i] to tasks[i + 1].
+    feature_names : tuple of str
+        The names of the columns of X, where they have any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from orfit_bench.spec import Data
+    >>> data = Data(np.eye(3), np.array([1.0, 2.0, 3.0]), test=(np.ones((1, 3)), np.array([6.0])))
+    >>> [len(X) for X, y in data.chunks(2)]
+    [2, 1]
+    """
 
     X: Array
     y: Array | None = None
     test: Rows | None = None
-    """Rows that are never learned, in the layout of X and y."""
     validation: Rows | None = None
-    """Rows for choosing settings; neither learned nor tested on."""
     tasks: tuple[int, ...] = ()
-    """Row numbers at which the tasks begin, with the end: task i is rows tasks[i] to tasks[i + 1]."""
     feature_names: tuple[str, ...] = ()
-    """The names of the columns of X, where they have any."""
 
     def check(self) -> None:
         """ValueError unless each row has a target, test and validation rows are alike, and the tasks cover the rows."""

@@ -20,41 +20,91 @@ class Record:
 
     The error on rows depends on the kind of the method: mean squared error (regression, filters), share of wrong
     labels (classification), or mean compression loss |x - C C'x|^2 (subspaces).
+
+    Parameters
+    ----------
+    data : Data
+        What was learned.
+    learner : Learner
+        The learner after its last row. A metric must not change it; one of a plugin gets a copy.
+    seconds : float
+        Wall time of learning, without set-up, compilation and evaluation; NaN where cells were not timed.
+    rows_learned : int
+        Rows learned over all passes and learners.
+    rows : array, shape (points,)
+        Number of rows learned at each recorded point.
+    test_error : array, shape (points,)
+        Error on the test set at those points, its root for regression; NaN without a test set.
+    task_error : array, shape (tasks, tasks)
+        [i, j]: error on the rows of task j after the last row of task i; NaN for j > i.
+    stream_error : float
+        Error on all rows of the stream, after the last row.
+    a_priori : array, shape (n,), or None
+        Squared a-priori errors of the first pass, NaN for missing y; regression and filters only.
+    latency : array, shape (calls,)
+        Wall time in seconds of calls with a single row, of a learner of its own; empty where cells were not timed.
+    host_bytes : float
+        Peak bytes allocated by Python and NumPy during a pass, without the data.
+    device_bytes : float or None
+        Peak bytes of device memory during that pass; None if the backend does not measure it.
+    limit : float, optional
+        Roofline limit in rows per second, from the declared cost of the method; None if unknown.
     """
 
     data: Data
     learner: Any
-    """The learner after its last row. A metric must not change it; one of a plugin gets a copy."""
     seconds: float
-    """Wall time of learning, without set-up, compilation and evaluation; NaN where cells were not timed."""
     rows_learned: int
-    """Rows learned over all passes and learners."""
     rows: NDArray[Any]
-    """(points,) number of rows learned at each recorded point."""
     test_error: NDArray[Any]
-    """(points,) error on the test set at those points, its root for regression; NaN without a test set."""
     task_error: NDArray[Any]
-    """(tasks, tasks) [i, j]: error on the rows of task j after the last row of task i; NaN for j > i."""
     stream_error: float
-    """Error on all rows of the stream, after the last row."""
     a_priori: NDArray[Any] | None
-    """(n,) squared a-priori errors of the first pass, NaN for missing y; regression and filters only."""
     latency: NDArray[Any]
-    """(calls,) wall time of calls with a single row, of a learner of its own; empty where cells were not timed."""
     host_bytes: float
-    """Peak bytes allocated by Python and NumPy during a pass, without the data."""
     device_bytes: float | None
-    """Peak bytes of device memory during that pass; None if the backend does not measure it."""
     limit: float | None = None
-    """Roofline limit in rows per second, from the declared cost of the method; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A named metric. `measure` returns its value for a finished cell, or None if it does not apply."""
+    """A number that is computed for every finished cell.
+
+    Parameters
+    ----------
+    name : str
+        A variable of the results, so none of `orfit_bench.spec.result_names`, such as "status" or "seed".
+    unit, summary, formula, source : str
+        What tables and documents say of it.
+    better : {"lower", "higher"}
+        Which values are better.
+    measure : callable
+        measure(record) returns the value, or None if the metric does not apply.
+    tolerated : float
+        Relative change between two runs that counts as none, due to timing or the order of additions.
+    floor : float
+        Values up to this count as zero, so that a change between two of them counts as none.
+    memory : callable, optional
+        memory(record) returns the bytes that `measure` allocates beyond a few numbers a row. Above the memory budget of
+        a run, `measure` is not called.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from orfit_bench.spec import Metric
+    >>> Metric(
+    ...     name="largest_weight",
+    ...     unit="",
+    ...     summary="largest absolute weight",
+    ...     formula="max |w_i|",
+    ...     source="",
+    ...     better="lower",
+    ...     measure=lambda record: float(np.abs(record.learner.array("w")).max()),
+    ... ).name
+    'largest_weight'
+    """
 
     name: str
-    """A variable of the results, so none of `orfit_bench.spec.result_names`, such as "status" or "seed"."""
     unit: str
     summary: str
     formula: str
@@ -62,8 +112,5 @@ class Metric:
     better: Direction
     measure: Callable[[Record], float | None]
     tolerated: float = 0.01
-    """Relative change between two runs that counts as none, due to timing or the order of additions."""
     floor: float = 0.0
-    """Values up to this count as zero, so that a change between two of them counts as none."""
     memory: Callable[[Record], float] | None = None
-    """Bytes that `measure` allocates beyond a few numbers a row. Above the memory budget of a run, it is not called."""

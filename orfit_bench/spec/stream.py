@@ -32,9 +32,35 @@ OFFERS: dict[str, tuple[KindName, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A named source of data. `load` takes the settings by name and returns the same data each time.
+    """A named source of data.
 
-    A run asks `probe` before it loads the data: the cells of a stream that gives a reason are absent, for that reason.
+    Parameters
+    ----------
+    name, summary : str
+        Its name, and a line about it.
+    make : callable
+        make(**settings) returns the `Data`, the same each time.
+    settings : tuple of Setting
+        The settings that `make` takes.
+    source : str
+        Where the data come from.
+    probe : callable
+        probe() returns why the data cannot be loaded here, with the remedy, or an empty text. A run asks it before it
+        loads them: the cells of a stream that gives a reason are absent, for that reason.
+    files : callable
+        files() returns the user's files from which the rows are read: a killed run resumes only if they are unchanged.
+    offers : {"numbers", "labels", "rows", "integers", "gaps"}
+        What y holds, and so which kinds of methods learn the stream; integers may be labels too.
+    configure : callable, optional
+        configure(settings) returns the stream with these settings as defaults, where what it offers depends on them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from orfit_bench.spec import Data, Stream
+    >>> line = Stream("line", "targets on a line", make=lambda: Data(np.ones((4, 1)), np.arange(4.0)))
+    >>> line.load().y
+    array([0., 1., 2., 3.])
     """
 
     name: str
@@ -43,13 +69,9 @@ class Stream:
     settings: tuple[Setting, ...] = ()
     source: str = ""
     probe: Callable[[], str] = lambda: ""
-    """Why the stream cannot be loaded here (its data are absent, say), with the remedy; empty when it can."""
     files: Callable[[], list[Path]] = list
-    """The user's files from which the rows are read: a killed run resumes only if they are unchanged."""
     offers: Offers = "numbers"
-    """One of OFFERS: what y holds, and so which kinds of methods learn the stream; integers may be labels too."""
     configure: Callable[[Mapping[str, Any]], Stream] | None = None
-    """Returns the stream with these settings as defaults, where what it offers depends on them."""
 
     def __post_init__(self) -> None:
         """Refuse an offer that no method could be planned for."""
@@ -71,7 +93,25 @@ class Stream:
         return kind in OFFERS[self.offers]
 
     def load(self, **settings: object) -> Data:
-        """Make the data. TypeError for an unknown setting, ValueError outside a range."""
+        """Make the data and check them.
+
+        Parameters
+        ----------
+        **settings
+            Settings of the stream.
+
+        Returns
+        -------
+        Data
+            The rows, with those to test on.
+
+        Raises
+        ------
+        TypeError
+            For an unknown setting, or if `make` returns something else.
+        ValueError
+            For a setting outside of its range, or if there are no rows, or rows without targets.
+        """
         data = self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
         if not isinstance(data, Data):
             raise self.wrong_type(data)

@@ -24,6 +24,9 @@ MODULES = [
     ".learners.classifier",
     ".learners.label_predictions",
     ".learners.subspace",
+    ".spec.data",
+    ".spec.stream",
+    ".spec.metric",
 ]
 RAISING = [
     ob.create,
