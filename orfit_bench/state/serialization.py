@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.state.header import class_labels, column_names, read_count
+from orfit_bench.state.layout import StateLayout
+from orfit_bench.state.pending import PendingRows
 from orfit_bench.state.state import LearnerState, Sizes, StateRule
 
 HostArray = np.ndarray[Any, Any]
@@ -47,29 +49,50 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
     classes = class_labels(head) if rule.method.traits.labels else ()
     if head["n_features"] is None:
         return None
+    sizes = _read_sizes(head)
+    steps, samples = read_count(head, "t"), read_count(head, "n_samples_seen")
+    layout = rule.layout(sizes)
+    fields = _read_fields(rule, layout, _with_present_names(layout, given) if head["format"] == 1 else given)
+    waiting = _read_pending(rule, sizes, samples, given)
+    has_warned = _read_mark(rule, fields)
+    d, c = sizes[:2]
+    names = column_names(head, "feature_names", d), column_names(head, "target_names", c)
+    return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=has_warned)
+
+
+def _read_sizes(head: dict[str, Any]) -> Sizes:
     if not isinstance(head["y_is_vector"], bool):
         raise ValueError(f"state: y_is_vector is {head['y_is_vector']!r}, want true or false")
     sizes = Sizes(read_count(head, "n_features", least=1), read_count(head, "n_outputs"), head["y_is_vector"])
-    d, c = sizes[:2]
-    if sizes.y_is_1d and c > 1:
-        raise ValueError(f"state: y is one-dimensional, but has {c} outputs")
-    steps, samples = read_count(head, "t"), read_count(head, "n_samples_seen")
-    layout = rule.layout(sizes)
-    if head["format"] == 1:
-        own = {f.name for f in layout.fields}
-        given = {name if name in own else RENAMED.get(name, name): array for name, array in given.items()}
+    if sizes.y_is_1d and sizes.n_outputs > 1:
+        raise ValueError(f"state: y is one-dimensional, but has {sizes.n_outputs} outputs")
+    return sizes
+
+
+def _with_present_names(layout: StateLayout, given: Mapping[str, HostArray]) -> dict[str, HostArray]:
+    """The arrays of a state of format 1 by the names that their fields have now."""
+    own = {f.name for f in layout.fields}
+    return {name if name in own else RENAMED.get(name, name): array for name, array in given.items()}
+
+
+def _read_fields(rule: StateRule, layout: StateLayout, given: Mapping[str, HostArray]) -> dict[str, HostArray]:
+    """The array of each field; zeros for a field that earlier versions did not have."""
     grown = next((f.name for f in layout.fields if layout.grows in f.dims), "") if layout.grows else ""
     count = len(given.get(grown, ()))
     if layout.limit is not None and count > layout.limit:
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
     solved = [rule.method.state.weights] if rule.method.state.solution else []  # states in memory hold them too
     refuse_unknown(given, [*(f.name for f in layout.fields), *solved])
-    name = rule.method.state.warning.field if rule.method.state.warning else ""
-    roles = {f.name: f.role for f in layout.fields}
-    if name in roles and "information_root" in roles.values():  # beside which earlier versions had no mark
-        given = {name: np.zeros((), rule.dtype), **given}
-    given = {f.name: np.zeros(layout.shape(f.dims, count), rule.dtype) for f in layout.fields if f.later} | {**given}
-    fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
+    new = {f.name for f in layout.fields if f.later}
+    if "information_root" in {f.role for f in layout.fields}:  # beside which earlier versions had no mark
+        new.add(_mark_of(rule))
+    shapes = {f.name: layout.shape(f.dims, count) for f in layout.fields}
+    added = {name: np.zeros(shape, rule.dtype) for name, shape in shapes.items() if name in new}
+    return {name: checked(name, {**added, **given}, shape, rule.dtype) for name, shape in shapes.items()}
+
+
+def _read_pending(rule: StateRule, sizes: Sizes, samples: int, given: Mapping[str, HostArray]) -> PendingRows:
+    """The rows that wait for their batch, of which there may be more than rows seen if weights repeat rows."""
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     weighting = rule.method.kernel.weighting
     repeats = weighting is not None and weighting.repeats_rows
@@ -77,16 +100,25 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
         raise ValueError(
             f"state: {pending} pending rows do not fit {samples} rows seen and a batch_size of {rule.batch_size}"
         )
-    X = checked("pending_X", given, (pending, d), rule.dtype)
-    Y = checked("pending_y", given, (pending, c), rule.dtype)
+    X = checked("pending_X", given, (pending, sizes.n_features), rule.dtype)
+    Y = checked("pending_y", given, (pending, sizes.n_outputs), rule.dtype)
     waiting = rule.no_rows(sizes)
-    if pending:
-        waiting = waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y))
+    return waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y)) if pending else waiting
+
+
+def _mark_of(rule: StateRule) -> str:
+    """The field that is 1 where precision was lost; empty if there is none."""
+    warning = rule.method.state.warning
+    return warning.field if warning else ""
+
+
+def _read_mark(rule: StateRule, fields: Mapping[str, HostArray]) -> bool:
+    """Whether precision was lost."""
+    name = _mark_of(rule)
     mark = fields[name].item() if name in fields else 0  # complex in a complex state
     if mark not in (0, 1):
         raise ValueError(f"state: {name!r} is {mark!r}, want 0 or 1")
-    names = column_names(head, "feature_names", d), column_names(head, "target_names", c)
-    return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=bool(mark))
+    return bool(mark)
 
 
 def refuse_unknown(given: Iterable[str], fields: Iterable[str]) -> None:
