@@ -160,6 +160,7 @@ def _read_file(path: str, columns: Columns, gaps: bool) -> Iterator[Rows]:
             yield named, y if columns.target else None
     except (TypeError, ValueError) as error:
         error.add_note(
-            "shards that are files hold numbers alone: for others pass a function that reads and encodes them"
+            "ob.learn reads files of numbers, and drop=[...] leaves columns out: for texts, dates and missing values "
+            "pass a function that reads and encodes the rows"
         )
         raise
