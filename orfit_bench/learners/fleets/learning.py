@@ -90,9 +90,11 @@ def warn_of_lost_precision(members: Members, state: FleetState) -> None:
     if warning is None or not hasattr(state.arrays, warning.field):
         return
     lost = getattr(state.arrays, warning.field)
-    for i in np.flatnonzero(state.n_steps > steps_until_half(members.shared.dtype)).tolist():
-        if state.n_steps[i] > members.rule(i).longest_sum:
-            lost[i] = 1
+    has_long_sum = state.n_steps > int(steps_until_half(members.shared.dtype))
+    if has_long_sum.any():
+        for i in np.flatnonzero(has_long_sum & (lost == 0)).tolist():
+            if state.n_steps[i] > members.rule(i).longest_sum:
+                lost[i] = 1
     if not lost.max():
         return
     new = np.flatnonzero((lost != 0) & ~state.has_warned)
