@@ -91,7 +91,7 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
         for X, words in shapes:
             ensure_raises(partial(learner.predict_one, X), ValueError, f"predict_one of shape {X.shape}", words)
     if not context.method.traits.supervised:
-        k = len(learner.components_)
+        k = learner.components_.shape[0]
         for wrong in (k + 1, k + 2):
             act = partial(learner.inverse_transform, np.ones((3, wrong), learner.dtype))
             ensure_raises(act, ValueError, f"inverse_transform of {wrong} columns", f"got {wrong} columns, want {k}")

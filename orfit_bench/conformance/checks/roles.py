@@ -45,7 +45,7 @@ def components_have_the_signs_of_the_basis(context: CheckContext) -> None:
         for rows in (chunk, chunk.with_rows(-np.abs(chunk.X))):  # which may leave a column without a positive number
             learner = context.train(rows)
             signs, kept = signs_of_components(learner), int(learner.array("basis").any(axis=0).sum())
-            count = len(learner.components_)
+            count = learner.components_.shape[0]
             ensure(count == kept, f"after {n} rows there are {count} components_ of {kept} columns of the basis")
             ensure(
                 (signs >= 0).all(), f"after {n} rows the signs of components_ relative to the basis are {signs}, want 1"

@@ -121,7 +121,7 @@ def _ensure_coordinates_refused(context: CheckContext, learner: Any) -> None:
     """Coordinates along more or fewer components than there are must be refused by their number."""
     if context.method.traits.supervised:
         return
-    n = len(learner.components_)
+    n = learner.components_.shape[0]
     for k in (n - 1, n + 1):
         Z = np.ones((2, k), learner.dtype)
         want = f"Z: got {k} columns, want {n}" if k else "Z: got"
