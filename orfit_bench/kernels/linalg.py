@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import get_lapack_funcs, solve_triangular
 
 Array = NDArray[Any]
 RENEWAL_PERIOD = 97
@@ -23,16 +24,42 @@ def orthonormal_factor(C: Array) -> Array | None:
     For a C that grew out of an orthonormal matrix and shrank in no direction: then the error of Q is at most eps |R|,
     which may be at most 0.01.
     """
-    Q, accurate = orthonormal_factors(C)
-    return Q if accurate else None
+    Q, R = qr(C)
+    return Q * diagonal_signs(R) if is_accurate(R) else None
 
 
 def orthonormal_factors(C: Array) -> tuple[Array, Array]:
     """The Q of each C (..., d, k), and which of them have enough digits."""
     Q, R = np.linalg.qr(C)
-    accurate = np.finfo(C.dtype).eps * np.abs(R).max(axis=(-2, -1)) <= 0.01  # also refuses NaN and inf
-    signs = np.copysign(1, np.diagonal(R, axis1=-2, axis2=-1).real)  # which LAPACK makes real
-    return Q * signs[..., None, :], accurate
+    return Q * diagonal_signs(R)[..., None, :], is_accurate(R)
+
+
+def is_accurate(R: Array) -> Any:
+    """Whether eps |R| is at most 0.01, for each R (..., k, k); not where an entry is NaN or infinite."""
+    return np.finfo(R.dtype).eps * np.abs(R).max(axis=(-2, -1)) <= 0.01
+
+
+def diagonal_signs(R: Array) -> Array:
+    """The signs (..., k) of the diagonal of each R (..., k, k), which LAPACK makes real."""
+    signs: Array = np.copysign(1, np.diagonal(R, axis1=-2, axis2=-1).real)
+    return signs
+
+
+def qr(C: Array) -> tuple[Array, Array]:
+    """Q (d, k) and R (k, k) of C = Q R; below the diagonal, R is not defined, and at most 1.
+
+    By LAPACK's own functions, since `numpy.linalg.qr` takes seven times as long for a few columns.
+    """
+    geqrf, orgqr, _ = routines(C.dtype)
+    k = C.shape[1]
+    factors, tau, _, _ = geqrf(C, lwork=32 * k)
+    return orgqr(factors, tau, lwork=32 * k)[0], factors[:k]
+
+
+@cache
+def routines(dtype: np.dtype[Any]) -> Any:
+    """LAPACK's QR decomposition, the Q of it, and the solution of triangular systems, for this dtype."""
+    return get_lapack_funcs(("geqrf", "orgqr", "trtrs"), dtype=dtype)
 
 
 def inverse_gram(C: Array) -> Array | None:
@@ -47,11 +74,9 @@ def inverse_gram(C: Array) -> Array | None:
 
 def coordinates_of_rows(C: Array, A: Array) -> Array | None:
     """X = C^+ A^H = R^-1 Q^H A^H (k, N) of rows A (N, d), for C (d, k) = Q R; None where C has lost its rank."""
-    Q, R = np.linalg.qr(C)
-    if not np.diagonal(R).all():
-        return None
-    X: Array = solve_triangular(R, (A @ Q).conj().T, check_finite=False)
-    return X
+    Q, R = qr(C)
+    X, zero_pivot = routines(C.dtype)[2](R, (A @ Q).conj().T)
+    return None if zero_pivot else X
 
 
 def inverse_or_zero(size: Array) -> Array:
