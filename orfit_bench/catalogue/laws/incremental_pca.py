@@ -51,7 +51,8 @@ def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
     learner, d = create(n_components=k), rows.X.shape[1]
     for n, x in enumerate(rows.X, start=1):
         U = final_basis(learner.partial_fit(x[None]))
-        worst = nan_max(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)), abs(learner.components_.shape[0] - min(n, k)))
+        missing = abs(learner.components_.shape[0] - min(n, k))
+        worst = nan_max(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)), missing)
     return Measured(worst, d * (k + 1), 1.0)  # entries that one step's decomposition changes
 
 
