@@ -9,10 +9,10 @@ import numpy as np
 from orfit_bench.tables.encoding import ENCODED, Encoding
 from orfit_bench.tables.row_view import RowView
 from orfit_bench.tables.sources import Batch, Source
-from orfit_bench.tables.values import Array, as_integers, as_texts, decoded, exact_numbers
+from orfit_bench.tables.values import Array, as_labels, as_texts, decoded, exact_numbers
 
-INTEGERS = ("integer", "boolean", *ENCODED)
-"""How the kinds of columns begin whose targets may be integers."""
+LABELS = ("integer", "boolean", *ENCODED)
+"""How the kinds of columns begin whose targets may be labels other than texts."""
 
 
 class Cursor:
@@ -47,18 +47,18 @@ class Cursor:
         return self._last[2]
 
     def _read_targets(self, batch: Batch, first: int) -> Array:
-        """Y (n, c) of several columns, y (n,) of one: numbers, integers or texts."""
+        """Y (n, c) of several columns, y (n,) of one: numbers, integers, booleans or texts."""
         if len(self.targets) == 1 and self.source.kinds[self.targets[0]] == "text":
             texts = as_texts(batch[self.targets[0]]) if batch else []
             if None in texts:
                 self._refuse_missing(self.targets[0], first + texts.index(None))
             return np.array(texts, object)
         kind = self.source.kinds[self.targets[0]] if len(self.targets) == 1 and not self.gaps else ""
-        if kind.startswith(INTEGERS):
+        if kind.startswith(LABELS):
             batch = {name: decoded(batch[name]) for name in self.targets if batch}
-            integers = as_integers(batch[self.targets[0]]) if batch else np.empty(0, np.int64)
-            if integers is not None:
-                return integers
+            labels = as_labels(batch[self.targets[0]]) if batch else np.empty(0, np.int64)
+            if labels is not None:
+                return labels
         Y = np.empty((len(next(iter(batch.values()), ())), len(self.targets)))
         for i, name in enumerate(self.targets if batch else ()):
             Y[:, i] = exact_numbers(batch[name], self.source.name, name, first)

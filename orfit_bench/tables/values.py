@@ -38,13 +38,15 @@ def decoded(column: Any) -> Any:
     return column if values is None or not hasattr(column.type, "index_type") else column.cast(values)
 
 
-def as_integers(column: Any) -> Array | None:
-    """A column of integers or booleans, also as doubles, as integers of 64 bits; None where it holds anything else."""
+def as_labels(column: Any) -> Array | None:
+    """A column of booleans as they are, of integers, also as doubles, as 64 bits; None where it holds anything else."""
     if not isinstance(column, np.ndarray):
         if column.null_count:
             return None
         column = column.to_numpy(zero_copy_only=False)
-    if column.dtype.kind not in "iubf" or (column.dtype == np.uint64 and (column >= 2**63).any()):
+    if column.dtype.kind == "b":
+        return np.asarray(column)
+    if column.dtype.kind not in "iuf" or (column.dtype == np.uint64 and (column >= 2**63).any()):
         return None
     if column.dtype.kind == "f" and (column % 1).any():  # NaN counts as true
         return None

@@ -487,3 +487,14 @@ def test_texts_have_no_gaps() -> None:
     table = pd.DataFrame({"a": [1.0, 2.0], "y": ["x", None]})
     with pytest.raises(TypeError, match="the target 'y' is of type text, want one of number, integer, boolean"):
         Stream.from_table(table, "y", gaps=True)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("target", ["flag", "count"])
+def test_labels_have_the_type_that_a_table_gives(tmp_path: Path, ending: str, target: str) -> None:
+    data = Stream.from_file(written(tmp_path, ending, TABLE[["a", "b", target]]), target).load()
+    learner = ob.create("softmax", backend="numpy").partial_fit(data.X, data.y)
+    table = ob.create("softmax", backend="numpy").partial_fit(TABLE[["a", "b"]], TABLE[target])
+    assert learner.classes_.dtype == table.classes_.dtype
+    np.testing.assert_array_equal(learner.classes_, table.classes_)
+    learner.partial_fit(data.X, TABLE[target])  # goes on with rows of the table
