@@ -148,6 +148,39 @@ def test_a_filter_that_moves():
     np.testing.assert_array_equal(weighted.prequential(X, y, observation_noise=noise, sample_weight=v), want)
 
 
+@pytest.mark.parametrize("call", ["partial_fit", "prequential"])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_chunk_without_rows_has_no_weights(name, call):
+    learner = ob.create(name, backend="numpy")
+    getattr(learner, call)(X[:0], targets(name)[:0], sample_weight=np.zeros(0))
+    assert learner.n_samples_seen_ == 0
+
+
+@pytest.mark.parametrize(
+    ("noise", "error", "message"),
+    [
+        (2.0, ValueError, r"observation_noise: got shape \(\), want \(30,\)"),
+        (np.ones(29), ValueError, r"observation_noise: got shape \(29,\), want \(30,\)"),
+        (["1.0"] * 30, TypeError, "observation_noise: got list of dtype <U3, want real numbers"),
+        (np.ones(30) + 1j, TypeError, "observation_noise: got ndarray of dtype complex128"),
+        (np.ma.masked_array(np.ones(30)), TypeError, "observation_noise: got a masked array"),
+        ([2**60 + 1] * 30, ValueError, r"observation_noise\[0\] = 1152921504606846977 would be rounded"),
+    ],
+)
+def test_noise_with_weights_is_checked_as_without_them(noise, error, message):
+    for weights in ({}, {"sample_weight": np.ones(30)}):
+        with pytest.raises(error, match=message):
+            ob.create("kalman", backend="numpy").partial_fit(X, y, observation_noise=noise, **weights)
+
+
+def test_a_weight_that_makes_noise_zero_is_refused():
+    learner = ob.create("kalman", backend="numpy", observation_noise=1e-300)
+    with pytest.raises(ValueError, match=r"sample_weight\[1\] is 1e\+30: the variance .* divided by it, is zero"):
+        learner.partial_fit([[1.0], [1.0]], [1.0, 2.0], sample_weight=[1.0, 1e30])
+    exact = ob.create("kalman", backend="numpy", observation_noise=0.0)
+    np.testing.assert_allclose(exact.partial_fit([[1.0]], [3.0], sample_weight=[2.0]).predict([[1.0]]), 3.0)
+
+
 def test_weights_too_small_for_the_dtype_count_as_zero():
     learner = ob.create("rls", backend="numpy", dtype="float32").partial_fit(X[:5], y[:5])
     before = weights_of(learner)

@@ -212,3 +212,16 @@ def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostA
     if defect := covariance_defect(array if array.ndim == 3 else array.ravel()):
         raise ValueError(f"{name}: want a covariance, it is {defect}")
     return array / 2 + array.mT / 2 if array.ndim == 3 else array
+
+
+def refuse_lost_noise(given: HostArray, kept: HostArray) -> None:
+    """ValueError for a variance that the dtype of `kept` makes zero: its row would be one without noise."""
+    variances = (np.diagonal(a, axis1=1, axis2=2) if a.ndim == 3 else a for a in (given, kept))
+    lost = np.not_equal(*(a != 0 for a in variances))
+    if lost.any():
+        place = tuple(int(i) for i in np.argwhere(lost)[0])
+        entry = place if given.ndim < 3 else (*place, place[-1])
+        raise ValueError(
+            f"observation_noise[{', '.join(map(str, entry))}] = {given[entry]} is zero in {kept.dtype}, which would "
+            f"make its row exact: scale it or take float64"
+        )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import weighting
+from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.filtering.named_inputs import read_inputs
 from orfit_bench.learners.filtering.rule import FilterRule
@@ -46,22 +46,29 @@ def read_rows(
 def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArray:
     """The variances of the rows, those given or those of the setting, divided by the weights."""
     rows = len(weights)
-    each = np.asarray(setting if noise is None else noise, float)
     if noise is None:
-        each = np.broadcast_to(each, (rows, *each.shape))
-    elif len(each) != rows:
-        raise ValueError(f"observation_noise: got {len(each)} entries, want {rows}, one for each row")
+        of_all = np.asarray(setting, float)
+        each = np.broadcast_to(of_all, (rows, *of_all.shape))
+    else:
+        each = validation.numbers(noise, "observation_noise", np.dtype(float))
+    if each.shape[:1] != (rows,):
+        return each  # refused with all others of a wrong shape
     divisor = np.where(weights > 0, weights, 1.0).reshape(rows, *[1] * (each.ndim - 1))
     with np.errstate(over="ignore"):
         found = np.asarray(each / divisor)
-    overflowed = (np.isfinite(each) & ~np.isfinite(found)).reshape(rows, -1).any(axis=1)
-    if overflowed.any():
-        row = int(overflowed.argmax())
-        raise ValueError(
-            f"sample_weight[{row}] is {weights[row]}: the variance of the noise, divided by it, is infinite. A weight "
-            f"of 0 leaves a row out"
-        )
+    _check_quotients(each, found, weights)
     return found
+
+
+def _check_quotients(each: HostArray, found: HostArray, weights: HostArray) -> None:
+    """ValueError where a weight makes a variance infinite, or zero, which would be that of a row without noise."""
+    of_row = tuple(range(1, each.ndim))
+    infinite: HostArray = np.asarray(~np.isfinite(found).all(axis=of_row))
+    lost: HostArray = infinite | (each.any(axis=of_row) & ~found.any(axis=of_row))
+    if lost.any():
+        row = int(lost.argmax())
+        size = "infinite. A weight of 0 leaves a row out" if infinite[row] else "zero. Scale the weights"
+        raise ValueError(f"sample_weight[{row}] is {weights[row]}: the variance of the noise, divided by it, is {size}")
 
 
 def _without_targets(rule: FilterRule, Y: Array, gaps: HostArray) -> Array:

@@ -11,7 +11,13 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
-from orfit_bench.learners.filtering.dynamics import NO_INPUTS, Dynamics, FilterParameters, GivenWithRows
+from orfit_bench.learners.filtering.dynamics import (
+    NO_INPUTS,
+    Dynamics,
+    FilterParameters,
+    GivenWithRows,
+    refuse_lost_noise,
+)
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, apply_transition, variances_along
 from orfit_bench.learners.filtering.in_float64 import Pass, can_compute_in_float64, finite_in, in_float64
 from orfit_bench.learners.filtering.rounding import most_deviations
@@ -41,7 +47,10 @@ class FilterRule(Rule):
         return self._dynamics[d, c]
 
     def _to_backend(self, host: np.ndarray[Any, Any], name: str) -> Array:
-        return self.backend.asarray(validation.numbers(host, name, self.dtype))
+        numbers = validation.numbers(host, name, self.dtype)
+        if name == "observation_noise":
+            refuse_lost_noise(host, numbers)
+        return self.backend.asarray(numbers)
 
     def step_inputs(self, sizes: Sizes, given: GivenWithRows, rows: int, block: bool = False) -> StepInputs:
         """Validate what was given with the rows, and copy it to the backend."""

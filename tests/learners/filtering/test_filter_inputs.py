@@ -107,6 +107,19 @@ def test_values_that_overflow_float32_are_refused(same_state: Same) -> None:
         refused(learner, act, ValueError, rf"{name}\[0\] = 1e\+300 overflows float32", same_state)
 
 
+def test_noise_that_float32_makes_zero_is_refused(same_state: Same) -> None:
+    message = r"observation_noise\[.*\] = 1e-60 is zero in float32, which would make its row exact"
+    with pytest.raises(ValueError, match=message):
+        ob.create("kalman", dtype="float32", observation_noise=1e-60).partial_fit(X, y)
+    learner = ob.create("kalman", dtype="float32").partial_fit(X, y)
+    noise, joint = np.ones(9), np.diag([1.0, 1e-60])
+    noise[4] = 1e-60
+    refused(learner, lambda it: it.partial_fit(X, y, observation_noise=noise), ValueError, message, same_state)
+    refused(learner, lambda it: it.step(X[:2], y[:2], observation_noise=joint), ValueError, message, same_state)
+    joint = np.array([[1.0, 1e-60], [1e-60, 1.0]])  # a covariance may become zero
+    learner.step(X[:2], y[:2], observation_noise=joint).partial_fit(X[:1], y[:1], observation_noise=[0.0])
+
+
 def test_arrays_of_settings_are_copied(same_state: Same) -> None:
     P, m = np.eye(3), np.ones(3)
     learner = ob.create("kalman", initial_covariance=P, process_noise=P, initial_mean=m)
