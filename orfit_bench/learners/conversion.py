@@ -52,9 +52,9 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
         lost = xp.isinf(converted) & xp.isfinite(array)
         if xp.any(lost):
             place = tuple(int(i[0]) for i in xp.nonzero(lost))
-            value = to_host(array[place])[()]
+            value, widest = to_host(array[place])[()], "complex128" if dtype.kind == "c" else "float64"
             raise ValueError(
-                f"{name}[{', '.join(map(str, place))}] = {value!s} overflows {dtype}: scale it or take float64"
+                f"{name}[{', '.join(map(str, place))}] = {value!s} overflows {dtype}: scale it or take {widest}"
             )
     return converted
 

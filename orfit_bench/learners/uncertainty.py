@@ -56,7 +56,7 @@ def standard_deviations(rule: Rule, state: LearnerState, X: Array, noise_varianc
         return rule.empty(shape)
     J = _gradients(rule, state, X)
     with np.errstate(all="ignore"):
-        found = xp.reshape(xp.sqrt(noise_variance * (1 + _variances(rule, state, J))), (n, -1))
+        found = xp.reshape(math.sqrt(noise_variance) * xp.sqrt(1 + _variances(rule, state, J)), (n, -1))
     return contiguous(xp.broadcast_to(found, shape), xp)
 
 
@@ -173,5 +173,6 @@ def _block_log_density(rule: Rule, state: LearnerState, X: Array, Y: Array, nois
     L = np.linalg.cholesky(K + np.diag(powers))
     Z = np.linalg.solve(L, E)
     variances = noise_variance * np.diagonal(L) ** 2 / powers
-    squares = (Z * Z).sum(axis=1) * powers / noise_variance
+    with np.errstate(over="ignore"):
+        squares = (Z * Z).sum(axis=1) * powers / noise_variance
     return float(-(E.shape[1] * np.log(2 * np.pi * variances) + squares).sum() / 2)

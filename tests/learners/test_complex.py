@@ -196,6 +196,8 @@ def test_refused_input_changes_nothing(method: str, backend: str) -> None:
     np.testing.assert_array_equal(weights(learner), before)
     with pytest.raises(TypeError, match=r"X: got ndarray of dtype complex128, want real numbers \(a learner created"):
         ob.create(method).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"X\[0, 0\] = .* overflows complex64: scale it or take complex128"):
+        create(method, {}, "complex64", backend=backend).partial_fit(X * 1e60, y)
 
 
 @pytest.mark.parametrize("averaging", ["uniform", "tail"])

@@ -37,6 +37,22 @@ def test_three_methods_say_the_same(backend):
         np.testing.assert_allclose(std, np.sqrt(1 + np.einsum("ni,ij,nj->n", X, P, X)), rtol=1e-10)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ["ridge", "rls"])
+@pytest.mark.parametrize("noise", [1e-60, 1e60])
+def test_deviations_in_float32_for_noise_whose_variance_is_beyond_it(name, backend, noise):
+    learner = ob.create(name, backend=backend, dtype="float32").partial_fit(X, y)
+    unit, std = (learner.predict(X, return_std=True, noise_variance=v)[1] for v in (1.0, noise))
+    np.testing.assert_allclose(std, np.sqrt(noise) * unit.astype(float), rtol=1e-6)
+    assert std.dtype == np.float32
+
+
+def test_the_density_of_targets_whose_squares_overflow_is_zero():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ob.create("rls", backend="numpy").log_likelihood(X, 1e160 * y) == -np.inf
+
+
 @pytest.mark.parametrize("name", ["ridge", "rls"])
 def test_likelihood_of_several_outputs_changes_nothing(name):
     learner = ob.create(name, backend="numpy", ridge=2.0).partial_fit(X[:10], Y[:10])

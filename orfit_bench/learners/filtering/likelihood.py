@@ -90,7 +90,7 @@ def _closely_estimated(
             error += _error_of_step(seen, S, s, rounding)
         if not extended.apply(s, seen, here):
             return LogLikelihood(total, error, i)
-        if math.isinf(density):
+        if density == math.inf:
             raise ValueError(
                 f"row {i}: the covariance of the observation is singular, so that it has no density: "
                 f"set observation_noise > 0, or give y as NaN where the state is known exactly"

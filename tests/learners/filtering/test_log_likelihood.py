@@ -48,3 +48,10 @@ def test_rows_without_noise_are_filtered_one_by_one() -> None:
     X, y = np.eye(3), np.array([1.0, 2.0, 3.0])
     found = [ob.create("kalman", backend=b, observation_noise=0).log_likelihood(X, y) for b in ("numpy", "numba")]
     np.testing.assert_allclose(found, -1.5 * np.log(2 * np.pi) - 7, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("settings", [{}, {"model": ob.MLP(())}], ids=["linear", "model"])
+def test_a_density_too_small_for_its_logarithm_is_no_singular_one(backend: str, settings: dict[str, Any]) -> None:
+    learner = ob.create("kalman", backend=backend, **settings)
+    assert learner.log_likelihood([[1.0, 0.0]], [1e160]) == -np.inf
