@@ -177,6 +177,9 @@ def test_a_weight_that_makes_noise_zero_is_refused():
     learner = ob.create("kalman", backend="numpy", observation_noise=1e-300)
     with pytest.raises(ValueError, match=r"sample_weight\[1\] is 1e\+30: the variance .* divided by it, is zero"):
         learner.partial_fit([[1.0], [1.0]], [1.0, 2.0], sample_weight=[1.0, 1e30])
+    network = ob.create("kalman", backend="numpy", model=ob.MLP((3,)), observation_noise=[1e-300, 1.0])
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] is 1e\+30: the variance .* divided by it, is zero"):
+        network.partial_fit([[1.0]], [[1.0, 2.0]], sample_weight=[1e30])
     exact = ob.create("kalman", backend="numpy", observation_noise=0.0)
     np.testing.assert_allclose(exact.partial_fit([[1.0]], [3.0], sample_weight=[2.0]).predict([[1.0]]), 3.0)
 

@@ -64,7 +64,7 @@ def _check_quotients(each: HostArray, found: HostArray, weights: HostArray) -> N
     """ValueError where a weight makes a variance infinite, or zero, which would be that of a row without noise."""
     of_row = tuple(range(1, each.ndim))
     infinite: HostArray = np.asarray(~np.isfinite(found).all(axis=of_row))
-    lost: HostArray = infinite | (each.any(axis=of_row) & ~found.any(axis=of_row))
+    lost: HostArray = infinite | ((each != 0) & (found == 0)).any(axis=of_row)
     if lost.any():
         row = int(lost.argmax())
         size = "infinite. A weight of 0 leaves a row out" if infinite[row] else "zero. Scale the weights"
