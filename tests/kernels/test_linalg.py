@@ -1,4 +1,4 @@
-"""Regularized inverses of rows of very different sizes, beside exact rational solutions."""
+"""Regularized inverses of rows of very different sizes, beside exact rational solutions; factors of bases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orfit_bench.kernels.linalg import regularized_inverse
+from orfit_bench.kernels.linalg import (
+    coordinates_of_rows,
+    orthonormal_factor,
+    orthonormal_factors,
+    regularized_inverse,
+)
 
 
 def solve(M: list[list[Fraction]], b: list[Fraction]) -> list[Fraction]:
@@ -56,3 +61,42 @@ def test_rows_that_depend_on_each_other_get_the_pseudo_inverse() -> None:
         with np.errstate(all="ignore"):
             found = regularized_inverse(A, 0.0).times(b)
         np.testing.assert_allclose(found, np.linalg.pinv(A) @ b, rtol=1e-12)
+
+
+def make_basis(dtype: str, shape: tuple[int, int]) -> Any:
+    C = np.random.default_rng(0).standard_normal((*shape, 2)) @ [1, 1j]
+    return (C if dtype.startswith("complex") else C.real).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", [(9, 4), (4, 4), (300, 1), (700, 50)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_orthonormal_factor_is_that_of_a_positive_diagonal(dtype: str, shape: tuple[int, int]) -> None:
+    C = make_basis(dtype, shape)
+    Q = orthonormal_factor(C)
+    assert Q is not None
+    assert Q.dtype == C.dtype
+    R, rounding = Q.conj().T @ C, 100 * shape[1] * np.finfo(C.dtype).eps * np.linalg.norm(C)
+    np.testing.assert_allclose(Q.conj().T @ Q, np.eye(shape[1]), atol=rounding)
+    np.testing.assert_allclose(Q @ np.triu(R), C, atol=rounding)
+    assert (np.diagonal(R).real > 0).all()
+    (batched,), (accurate,) = orthonormal_factors(C[None])
+    np.testing.assert_allclose(batched, Q, atol=rounding)
+    assert accurate
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_coordinates_are_those_of_the_pseudo_inverse(dtype: str) -> None:
+    C, A = make_basis(dtype, (9, 4)), make_basis(dtype, (3, 9))
+    X = coordinates_of_rows(C, A)
+    assert X is not None
+    assert X.dtype == C.dtype
+    np.testing.assert_allclose(X, np.linalg.pinv(C) @ A.conj().T, rtol=1e3 * np.finfo(C.dtype).eps)
+
+
+def test_a_basis_without_digits_or_rank_has_no_factor() -> None:
+    C, A = make_basis("float64", (9, 4)), make_basis("float64", (3, 9))
+    assert orthonormal_factor(1e15 * C) is None
+    C[:, 1] = 0
+    assert coordinates_of_rows(C, A) is None
+    C[0, 0] = np.nan
+    assert orthonormal_factor(C) is None
