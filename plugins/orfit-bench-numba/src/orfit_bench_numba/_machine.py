@@ -1,0 +1,9 @@
+"""What of the machine decides which of two ways is faster."""
+
+from llvmlite import binding
+
+
+def has_wider_blas() -> bool:
+    """Whether OpenBLAS takes vectors of 64 bytes, and LLVM those of 32: on processors of Intel with AVX-512."""
+    is_amd = binding.get_host_cpu_name().startswith("znver")  # where it is the other way round
+    return bool(binding.get_host_cpu_features().get("avx512f")) and not is_amd

@@ -1,0 +1,43 @@
+"""F P F' by every way, since a machine takes only some of them."""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from llvmlite import binding
+
+from orfit_bench_numba._machine import has_wider_blas
+from orfit_bench_numba._symmetric import PADDING, TILE_HEIGHT, combine_both_sides, multiply_lower_triangle
+
+
+@numba.njit
+def combine(F: Any, P: Any, N: Any, tile: Any) -> None:
+    combine_both_sides(F, P, N, tile)
+
+
+@numba.njit
+def multiply(F: Any, P: Any, N: Any, tile: Any) -> None:
+    np.dot(F, P, N)
+    multiply_lower_triangle(N, F, tile)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("way", [combine, multiply])
+def test_both_ways_give_the_lower_triangle(way: Any, dtype: str) -> None:
+    for d in (4, 25, 41, 64, 130):
+        F, A = np.random.default_rng(d).standard_normal((2, d, d)).astype(dtype)
+        P, N = A @ A.T, np.full((d, d), np.nan, dtype)
+        way(F, P, N, np.full(d * max(2 * (d + PADDING), TILE_HEIGHT), np.nan, dtype))
+        want = F.astype(float) @ P @ F.T
+        np.testing.assert_allclose(np.tril(N), np.tril(want), atol=d * np.finfo(dtype).eps * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "avx512", "want"),
+    [("emeraldrapids", True, True), ("alderlake", False, False), ("znver5", True, False), ("apple-m2", None, False)],
+)
+def test_blas_is_wider_on_processors_of_intel(name: str, avx512: bool | None, want: bool, monkeypatch: Any) -> None:
+    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: name)
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: {} if avx512 is None else {"avx512f": avx512})
+    assert has_wider_blas() == want
