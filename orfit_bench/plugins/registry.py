@@ -12,7 +12,7 @@ from orfit_bench.errors import PluginError, UnavailableError, suggest
 from orfit_bench.plugins import discovery, ownership
 from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, place
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
-from orfit_bench.spec.capability import allowed, lacking, lacking_settings
+from orfit_bench.spec.capability import allowed, lacking, lacking_settings, missing_function
 from orfit_bench.spec.synonyms import suggest_method
 
 Name = TypeVar("Name", bound=Hashable)
@@ -107,14 +107,11 @@ class Registry:
                 ) from error
         declared = self.methods[method]
         try:
-            lacks = lacking(module, declared)
+            missing = missing_function(module, declared)
         except (TypeError, ValueError) as error:
             raise UnavailableError(f"{method} on {backend}: the kernel of {supplier}: {error}") from error
-        promised = [n for capability, names in allowed(declared).items() if capability not in lacks for n in names]
-        if missing := [name for name in promised if not callable(getattr(module, name, None))]:
-            raise UnavailableError(
-                f"{method} on {backend}: the kernel of {supplier} has no {missing[0]}(), which the method declares"
-            )
+        if missing:
+            raise UnavailableError(f"{method} on {backend}: the kernel of {supplier} has no {missing}")
         return module
 
     def capabilities(self, backend: str, method: str) -> dict[str, str]:

@@ -67,6 +67,18 @@ def lacking(kernel: object, method: Method) -> dict[Capability, str]:
     return {name: str(lacks[name]) for name in allowed(method) if name in lacks}
 
 
+def missing_function(kernel: object, method: Method) -> str:
+    """The first function that the kernel promises and does not have, with the remedy; empty if it has all."""
+    lacks = lacking(kernel, method)
+    for capability, functions in allowed(method).items():
+        for name in functions:
+            if capability not in lacks and not callable(getattr(kernel, name, None)):
+                lacks_it = f"say LACKS = {{{capability!r}: why}} in it"
+                instead = "offer Absent(reason)" if capability == "rows" else lacks_it
+                return f"{name}(), which the method declares: write it, or {instead}"
+    return ""
+
+
 def lacking_settings(kernel: object, method: Method) -> dict[str, tuple[str, Any]]:
     """The settings that the kernel says it lacks: each entry of LACKS that names one, with its name and value.
 

@@ -70,10 +70,12 @@ def test_kernel_without_a_declared_function_is_refused_by_create(registered: Any
     class Bare:
         learn = staticmethod(lambda s, X, Y, p, out: len(X))
 
-    registered(offering("bare", {"lms": Bare, "greedy": Bare}))
+    registered(offering("bare", {"lms": Bare, "greedy": Bare, "kalman": Bare}))
     ob.create("greedy", backend="bare")
-    with pytest.raises(ob.UnavailableError, match=r"lms on bare: the kernel of .* has no update\(\)"):
-        ob.create("lms", backend="bare")
+    remedies = {"lms": r"update\(\).* say LACKS = {'models': why} in it", "kalman": r"predict_step\(\).* offer Absent"}
+    for method, remedy in remedies.items():
+        with pytest.raises(ob.UnavailableError, match=rf"{method} on bare: the kernel of .* has no {remedy}"):
+            ob.create(method, backend="bare")
 
 
 def test_blocks_are_passed_to_step_and_rows_to_learn(registered: Any) -> None:
