@@ -1,6 +1,6 @@
 """The pictures of results: what is drawn, what is left out and why, and that all of it can be read."""
 
-from itertools import pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -40,15 +40,16 @@ def names(figure):
 
 
 def fits(figure):
-    """Whether all that is drawn lies in the picture, its legend beside the axes, and the ticks apart."""
+    """Whether all that is drawn lies in the picture, its legend beside the axes, and the ticks of all axes apart."""
     figure.draw_without_rendering()
     box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     inside = box.x0 > -0.01 and box.y0 > -0.01 and box.x1 < width + 0.01 and box.y1 < height + 0.01
     axes = [one.get_tightbbox() for one in figure.axes]
     neighbour = not any(legend.get_window_extent().overlaps(one) for legend in figure.legends for one in axes)
     ticks = [axis._update_ticks() for one in figure.axes if one.axison for axis in (one.xaxis, one.yaxis)]
-    labels = [[tick.label1.get_window_extent() for tick in some if tick.label1.get_visible()] for some in ticks]
-    return inside and neighbour and not any(a.overlaps(b) for some in labels for a, b in pairwise(some))
+    labels = [tick.label1 for some in ticks for tick in some if tick.label1.get_visible()]
+    places = [label.get_window_extent().padded(2) for label in labels if label.get_text()]
+    return inside and neighbour and not any(a.overlaps(b) for a, b in combinations(places, 2))
 
 
 class TestErrorAlongTheStream:
@@ -102,6 +103,19 @@ class TestCost:
         assert figure.axes[0].lines[0].get_xdata().tolist() == [1e-4, 1e-6]
         assert names(figure) == ["lms", "on numba", "on numpy", "Pareto front"]
 
+    def test_ticks_of_two_panels_do_not_overlap(self, draw):
+        seconds, memory = (3.7e-7, 9.7e-6), (12850.0, 20800.0)
+        cells = [
+            created(seed=k, settings={"step_size": k / 2}, seconds_per_sample=s, host_memory=b)
+            for k, (s, b) in enumerate(zip(seconds, memory, strict=True), 1)
+        ]
+        assert fits(draw(*cells)["cost-drift"].figure)
+
+    def test_errors_without_times_say_so(self, draw):
+        cells = [created(seconds_per_sample=None, throughput=None), created(test_error=float("nan"))]
+        assert draw(cells[0])["cost-drift"].reason == "nothing was timed"
+        assert draw(cells[1])["cost-drift"].reason == "the stream has no test set"
+
     def test_nonlinear_models_have_their_names_in_pictures(self, draw):
         linear, deep = created("lms"), created("owm")
         deep["cell"]["model"] = {"hidden": [3], "activation": "tanh"}
@@ -114,8 +128,10 @@ class TestCost:
 class TestThroughput:
     def test_bars_are_drawn_with_the_roofline_limit(self, draw):
         cells = [created("lms", throughput=1e6, share_of_limit=0.5), created("rls", throughput=1e3)]
-        axes = draw(*cells)["throughput-drift"].figure.axes[0]
+        figure = draw(*cells)["throughput-drift"].figure
+        axes = figure.axes[0]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["lms", "rls"]
+        assert figure.legends[0].get_title().get_text() == "fastest method first"  # backends are in alphabetical order
         assert [bar.get_width() for bar in axes.patches] == [1e6, 1e3]
         assert axes.get_xscale() == "log"
         (limits,) = axes.collections
@@ -135,6 +151,10 @@ class TestThroughput:
         assert limit == [[d, 4e6 / d] for d in (8, 32, 128)]
         assert {"error-drift-d=8", "error-drift-d=32", "error-drift-d=128"} <= set(found)
         assert fits(figure)
+
+    def test_lines_of_many_backends(self, draw):
+        cells = [created(backend=f"backend{k}", d=d, throughput=1e6 / (1 + k)) for k in range(9) for d in (8, 32)]
+        assert len(names(draw(*cells)["throughput-drift"].figure)) == 10
 
     @pytest.mark.parametrize(("sizes", "most"), [((8,), 30), ((8, 32), 12)])
     def test_of_many_the_fastest_and_the_slowest(self, draw, sizes, most):

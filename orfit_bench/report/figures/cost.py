@@ -51,7 +51,9 @@ class Point(NamedTuple):
 
 def missing(part: xarray.Dataset) -> str:
     """Why the figure cannot be drawn; empty if it can."""
-    return "" if any(_points(part)) else "the stream has no test set"
+    if any(_points(part)):
+        return ""
+    return "nothing was timed" if np.isfinite(part["test_error"].values).any() else "the stream has no test set"
 
 
 def draw(part: xarray.Dataset) -> Any:
@@ -61,7 +63,7 @@ def draw(part: xarray.Dataset) -> Any:
     backends = sorted({p.backend for p in points})
     more = [f"{len(ordered) - NAMED} more, worse"] * (len(ordered) > NAMED)
     names = [*map(folded, ordered[:NAMED]), *more, *(f"on {backend}" for backend in backends), "Pareto front"]
-    margins = Margins(right=legend_width(names))
+    margins = Margins(right=legend_width(names), across=0.65)
     figure, (panels,) = canvas(3.2, max(3.2, height_of(names)), margins, 1, 2, sharey=True)
     for axes, name, label, form in zip(panels, *AXES, strict=True):
         handles = [*_methods(axes, part, points, ordered, name), *_backends(axes, points, backends, name)]

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 BARS, PANELS = 30, 12
 """Largest number of methods in a figure, for one size and for several."""
 LIMIT = "roofline limit,\none thread"
+TITLE = "fastest method first"
+"""Of the legend; it lists the backends by their names."""
 
 
 def missing(part: xarray.Dataset) -> str:
@@ -56,7 +58,7 @@ def _most(part: xarray.Dataset) -> int:
 def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     backends, names = sorted(by(part, "backend")), [folded(label) for label in ordered]
     letters = max(len(line) for name in names for line in name.splitlines())
-    margins = Margins(left=0.3 + WIDTH * letters, right=legend_width([*backends, LIMIT]))
+    margins = Margins(left=0.3 + WIDTH * letters, right=legend_width([*backends, LIMIT, TITLE]))
     figure, ((axes,),) = canvas(5.2, max(0.36, 0.1 + LINE * _lines(names)) * max(3, len(ordered)), margins)
     thick = 0.8 / len(backends)
     at = np.arange(len(ordered))
@@ -74,7 +76,7 @@ def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     log_axis(axes.xaxis, as_count)
     axes.set_xlabel("samples/s")
     axes.grid(visible=False, axis="y")
-    legend(figure, margins, "fastest first")
+    legend(figure, margins, TITLE)
     return figure
 
 
@@ -83,7 +85,7 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     rows = math.ceil(len(ordered) / columns)
     backends, names = sorted(by(part, "backend")), [folded(label) for label in ordered]
     margins = Margins(
-        right=legend_width([*backends, LIMIT]),
+        right=legend_width([*backends, LIMIT, TITLE]),
         top=0.4 + LINE * _lines(names),
         across=0.15,
         down=0.15 + LINE * _lines(names),
@@ -92,7 +94,11 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     for place, label in zip(axes.flat, ordered, strict=False):
         for k, backend in enumerate(backends):
             sizes, rates = _over_sizes(part, "throughput", label, backend)
-            style_of = {"color": COLOURS[k], "linestyle": DASHES[k % len(DASHES)], "marker": MARKERS[k % len(MARKERS)]}
+            style_of = {
+                "color": COLOURS[k % len(COLOURS)],
+                "linestyle": DASHES[k % len(DASHES)],
+                "marker": MARKERS[k % len(MARKERS)],
+            }
             place.plot(sizes, rates, label=backend if place is axes.flat[0] else None, **style_of)
         sizes, limits = _limits_over_sizes(part, label)
         place.plot(sizes, limits, label=LIMIT if place is axes.flat[0] else None, color=INK, dashes=(1, 1.5))
@@ -105,7 +111,7 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
         place.set_ylabel("samples/s")
     for empty in axes.flat[len(ordered) :]:
         empty.set_axis_off()
-    legend(figure, margins, "fastest first")
+    legend(figure, margins, TITLE)
     return figure
 
 
