@@ -102,3 +102,13 @@ def ensure_finite_state(learner: Any, when: str, except_for: str = "") -> None:
             may_be_nan or np.isfinite(a.values).all(),
             f"{when}: {name} is not finite; refuse such a step: return False and change nothing",
         )
+
+
+def ensure_nothing_is_cut_off(learner: Any, when: str) -> None:
+    """No field may hold the largest number, which `nan_to_num` makes of infinity; of rows that are smaller."""
+    for name, a in learner.state().data_vars.items():
+        ensure(
+            a.dtype.kind != "f" or not (np.abs(a.values) == np.finfo(a.dtype).max).any(),
+            f"{when}: {name} holds the largest number of its dtype, cut off from infinity; refuse such a step: return "
+            "False and change nothing",
+        )

@@ -106,6 +106,22 @@ def a_row_too_large_is_skipped(s, X, Y, p, out):
     return len(X)
 
 
+@faulty_learn(
+    "overflowing_step_is_refused",
+    "no_step_is_skipped_silently",
+    "huge_and_tiny_scales",
+    message="w holds the largest number of its dtype, cut off from infinity; refuse such a step",
+)
+def weights_are_cut_off(s, X, Y, p, out):
+    """Weights that would not be finite become the largest number, or zero; no row is refused."""
+    for i in range(len(X)):
+        f = X[i] @ s.w
+        if out is not None:
+            out[i] = f
+        s.w[...] = np.nan_to_num(s.w + STEP * np.outer(X[i], Y[i] - f))
+    return len(X)
+
+
 @faulty_learn("overflowing_step_is_refused", "no_step_is_skipped_silently", "refused_step_is_named")
 def one_row_too_few_is_reported(s, X, Y, p, out):
     """When a row is refused, the returned number of learned rows is too small by one."""

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.acceptance import assert_learns, ensure_finite_state, rows_until_refusal
+from orfit_bench.conformance.acceptance import (
+    assert_learns,
+    ensure_finite_state,
+    ensure_nothing_is_cut_off,
+    rows_until_refusal,
+)
 from orfit_bench.conformance.check import Deviation, check, ensure, names_settings, skip_if
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, learned_fields
@@ -94,6 +99,7 @@ def huge_and_tiny_scales(context: CheckContext) -> None:
         learner = context.create()
         n = rows_until_refusal(context, learner, scaled)
         ensure_finite_state(learner, what)
+        ensure_nothing_is_cut_off(learner, what)
         again = rows_until_refusal(context, context.create(), scaled.cut(0, n))
         ensure(again == n, f"{what}: another row is refused in a shorter chunk")
         if not context.reference_missing:
@@ -189,6 +195,7 @@ def _learn_extreme_row(
     except DivergedError as error:
         refused = at if block else error.row
     ensure_finite_state(learner, "after an extreme row")
+    ensure_nothing_is_cut_off(learner, "after an extreme row")
     return learner, refused
 
 
