@@ -152,6 +152,11 @@ def test_laws_of_the_other_kinds_can_fail(kind: str, right: str, laws: set[str],
     assert set(done.stdout.split()) >= laws, done.stderr
 
 
+def test_git_ignores_what_the_commands_of_the_documentation_write(folder: Path) -> None:
+    written = {".asv/", ".orfit-bench-gate/", "wheels/"}  # docs/tracking.md
+    assert written <= set((folder / ".gitignore").read_text().split())
+
+
 def test_new_plugin_declares_the_current_spec_version(folder: Path) -> None:
     texts = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".py", ".md", ".toml")}
     assert {line for text in texts.values() for line in re.findall(r"^SPEC_VERSION = .*", text, re.M)} == {
