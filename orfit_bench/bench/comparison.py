@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orfit_bench.bench.collection import origin
@@ -22,7 +23,8 @@ OF_TIMES = ("s", "1/s")
 """Units of the metrics that are missing where cells were not timed."""
 
 
-DESCRIPTION = ("method", "backend", "stream", "seed", "model", "protocol", "dtype")
+DETAILS = ("seed", "model", "protocol", "dtype")
+DESCRIPTION = ("method", "backend", "stream", *DETAILS)
 """Coordinates that, with the settings, describe a cell."""
 MOST = 100
 """So many cells of each result are looked at to say in what they differ."""
@@ -70,8 +72,15 @@ def changes(
 def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str], list[str]]:
     """Return the labels of the cells that only the first result has, and of those that only the second has."""
     old, new = _cells(before), _cells(after)
-    lost, added = (key for key in old if key not in new), (key for key in new if key not in old)
-    return [_label(before, old[k]) for k in lost], [_label(after, new[k]) for k in added]
+    lost, added = [i for key, i in old.items() if key not in new], [i for key, i in new.items() if key not in old]
+    varying = _varying([_description(results, i) for results in (before, after) for i in range(results.sizes["cell"])])
+    return [_label(before, i, varying) for i in lost], [_label(after, i, varying) for i in added]
+
+
+def _varying(cells: list[dict[str, Any]]) -> list[str]:
+    """In what cells differ beside the method, its settings, the backend and the stream: the seed, stream settings."""
+    names = [name for name in dict.fromkeys(chain(*cells)) if name in DETAILS or name.startswith("stream_")]
+    return [name for name in names if len({json.dumps(cell.get(name)) for cell in cells}) > 1]
 
 
 def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
@@ -175,11 +184,13 @@ def _worse(relative: float, new: float, metric: Metric) -> bool:
     return relative > 0 if metric.better == "lower" else relative < 0
 
 
-def _label(results: xarray.Dataset, i: int) -> str:
-    """The method with the settings that are not its defaults, the backend and the stream."""
+def _label(results: xarray.Dataset, i: int, varying: list[str]) -> str:
+    """The method with the settings that are not its defaults, the backend and the stream, and what varies."""
     method, backend = (str(results[name].values[i]) for name in ("method", "backend"))
     declared = registry().methods.get(method)
     defaults = with_defaults(declared, {}) if declared else {}
     settings = json.loads(str(results["settings"].values[i]))
     changed = ", ".join(f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value)
-    return f"{method}{f' ({changed})' if changed else ''} on {backend}, {stream_names(results)[i]}"
+    description = _description(results, i)
+    more = "".join(f", {name.removeprefix('stream_')}={description[name]}" for name in varying if name in description)
+    return f"{method}{f' ({changed})' if changed else ''} on {backend}, {stream_names(results)[i]}{more}"

@@ -100,7 +100,7 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
         say(f"different conditions: {line}")
     for cells, where in ((lost, before), (added, after)):
         if cells:
-            say(f"only in {where}: {len(cells)} cells, e.g. {cells[0]}")
+            say(f"only in {where}: {f'{len(cells)} cells, e.g. ' if len(cells) > 1 else ''}{cells[0]}")
     worse = sum(c.worse for c in found)
     say(f"{worse} values got worse, {len(found) - worse} got better")
     if worse or lost:

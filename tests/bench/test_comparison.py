@@ -86,6 +86,13 @@ class TestCompare:
         assert (len(lost), added) == (1, [])
         assert lost[0].startswith(str(measured["method"].values[0]))
 
+    def test_seeds_and_sizes_tell_cells_of_one_method_apart(self):
+        suite = Suite(["lms"], ["numpy"], ["regression"], rows=[20, 30], seeds=[0, 1])
+        results = run(suite, isolate=False, progress=None)
+        lost, added = comparison.unmatched(results.isel(cell=[0, 1, 2]), results.isel(cell=[0, 3]))
+        assert [label.partition("regression")[2] for label in lost] == [", seed=1, n=20", ", seed=0, n=30"]
+        assert [label.partition("regression")[2] for label in added] == [", seed=1, n=30"]
+
     def test_other_runs_are_reported(self, measured):
         after = measured.copy(deep=True)
         after.attrs["machine"] = json.dumps(json.loads(after.attrs["machine"]) | {"cpu": "another"})

@@ -152,6 +152,13 @@ class TestDigests:
         results.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
         assert load(tmp_path / "r.nc").identical(results)
 
+    def test_cells_that_were_selected_are_written_from_what_load_returns(self, written, tmp_path):
+        load(written).isel(cell=[0]).to_netcdf(tmp_path / "r.nc")
+        assert load(tmp_path / "r.nc").sizes["cell"] == 1
+        xr.open_dataset(written).isel(cell=[0]).to_netcdf(tmp_path / "r.nc")
+        with pytest.raises(ValueError, match=r"digest .*; if a program has changed .*, read them by .*bench\.load"):
+            load(tmp_path / "r.nc")
+
 
 @pytest.mark.integration
 @pytest.mark.parametrize("kept", [0, 8, 9, 44, 3000, -1000])
