@@ -86,7 +86,7 @@ class TestCompare:
         assert (len(lost), added) == (1, [])
         assert lost[0].startswith(str(measured["method"].values[0]))
 
-    def test_seeds_and_sizes_tell_cells_of_one_method_apart(self):
+    def test_cells_of_one_method_are_named_by_seed_and_size(self):
         suite = Suite(["lms"], ["numpy"], ["regression"], rows=[20, 30], seeds=[0, 1])
         results = run(suite, isolate=False, progress=None)
         lost, added = comparison.unmatched(results.isel(cell=[0, 1, 2]), results.isel(cell=[0, 3]))
