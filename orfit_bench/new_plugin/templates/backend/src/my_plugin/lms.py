@@ -6,7 +6,7 @@ import numpy as np
 
 # Features of the method that this module does not support, with the reason. They are not tested, and reported:
 #   LACKS = {"models": "no update() yet", "float32": "the device computes in double precision only"}
-# Complex rows, too: they are x^H where the formula has x', so that the step below adds np.outer(x.conj(), ...).
+# To learn complex rows, which are x^H where the formula has x': the step below adds np.outer(x.conj(), ...) then.
 #   COMPLEX = True
 # Checks that this module is known to fail, with the reason. It is an error if they pass:
 #   EXPECTED_FAILURES = {"huge_and_tiny_scales float32": "the device flushes subnormal numbers to zero"}
