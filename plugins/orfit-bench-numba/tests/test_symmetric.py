@@ -41,3 +41,11 @@ def test_blas_is_wider_on_processors_of_intel(name: str, avx512: bool | None, wa
     monkeypatch.setattr(binding, "get_host_cpu_name", lambda: name)
     monkeypatch.setattr(binding, "get_host_cpu_features", lambda: {} if avx512 is None else {"avx512f": avx512})
     assert has_wider_blas() == want
+
+
+def test_an_unknown_processor_has_no_wider_blas(monkeypatch: Any) -> None:
+    def fail() -> None:
+        raise RuntimeError("failed to get host cpu features.")
+
+    monkeypatch.setattr(binding, "get_host_cpu_features", fail)
+    assert not has_wider_blas()
