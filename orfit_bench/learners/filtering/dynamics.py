@@ -216,8 +216,8 @@ def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostA
 
 def refuse_lost_noise(given: HostArray, kept: HostArray) -> None:
     """ValueError for a variance that the dtype of `kept` makes zero: its row would be one without noise."""
-    variances = (np.diagonal(a, axis1=1, axis2=2) if a.ndim == 3 else a for a in (given, kept))
-    lost = np.not_equal(*(a != 0 for a in variances))
+    before, after = (np.diagonal(a, axis1=1, axis2=2) if a.ndim == 3 else a for a in (given, kept))
+    lost = (before != 0) & (after == 0)
     if lost.any():
         place = tuple(int(i) for i in np.argwhere(lost)[0])
         entry = place if given.ndim < 3 else (*place, place[-1])
