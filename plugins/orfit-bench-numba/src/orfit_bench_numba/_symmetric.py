@@ -23,9 +23,6 @@ With vectors of one width for both, or narrower ones for BLAS, BLAS took 1.3 to 
 double precision, and as long in single; larger matrices leave the second-level cache. With wider vectors for BLAS, it
 took 0.6 to 0.75 times as long as either in both precisions, from 32 rows on.
 """
-
-TILE_HEIGHT = 112
-"""Rows of a large matrix that are multiplied at a time."""
 PADDING = 8
 """Numbers more in a row of work space: rows of a power of two numbers would share few lines of the cache."""
 
@@ -117,9 +114,15 @@ def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 
 
 @inline
+def tile_height(d: int) -> Any:
+    """Rows of a matrix of d rows that BLAS multiplies at a time: the least at which it reaches its rate."""
+    return 32 if d < 256 else 112
+
+
+@inline
 def tile_size(d: int) -> Any:
     """The numbers in the work space of `multiply_both_sides` for matrices of d rows."""
-    return d * (1 if d <= MAX_OWN_PRODUCTS else 2 * (d + PADDING) if d <= MAX_COMBINED_ROWS else TILE_HEIGHT)
+    return d * (1 if d <= MAX_OWN_PRODUCTS else 2 * (d + PADDING) if d <= MAX_COMBINED_ROWS else tile_height(d))
 
 
 @inline
@@ -153,8 +156,7 @@ def combine_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 @inline
 def multiply_lower_triangle(A: Array, B: Array, tile: Array) -> None:
     """The lower triangle of A <- that of A B', which is symmetric: slightly more than p^3 flops."""
-    p = len(A)
-    height = 32 if p < 256 else TILE_HEIGHT  # the least at which BLAS reaches its rate
+    p, height = len(A), tile_height(len(A))
     for begin in range(0, p, height):
         end = min(begin + height, p)
         rows = tile[: (end - begin) * end].reshape(end - begin, end)
