@@ -11,6 +11,7 @@ import numpy as np
 
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.spec.arrays import host_dtype
+from orfit_bench.spec.types import Integer, Number, SettingType
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState
 
@@ -52,3 +53,15 @@ def learned_fields(learner: Any) -> list[str]:
 def with_kernel(learner: Any, wrap: Callable[[Any], Any]) -> Any:
     """A new learner with the same rule, whose kernel is wrapped."""
     return learner_of(replace(learner.rule, kernel=wrap(learner.rule.kernel)))
+
+
+def numbers_outside(kind: SettingType) -> list[float]:
+    """Numbers that a setting of this type refuses: beyond its finite ends, and ends that do not belong to its range."""
+    if not isinstance(kind, Number | Integer):
+        return []
+    closed = kind.closed if isinstance(kind, Number) else "both"
+    found: list[float] = []
+    for end, beyond, included in ((kind.low, -1, ("both", "left")), (kind.high, 1, ("both", "right"))):
+        if end is not None and abs(end) < 2**53:
+            found += [end + beyond, *([] if closed in included else [end])]
+    return found

@@ -30,6 +30,12 @@ from orfit_bench.spec import Absent, Number, Setting
 # ---------------------------------------------------------------------- faults
 
 
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_caught_by_the_checks_named(name):
+    found = FAULTS[name].report(only=sorted(FAULTS[name].caught))
+    assert {r.check for r in found.results if r.status == FAILED} == FAULTS[name].caught, FAULTS[name].description
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_caught_by_the_checks_named_and_by_no_other(name):

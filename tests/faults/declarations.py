@@ -130,6 +130,7 @@ fault(
 fault(
     "one_prediction_at_the_start",
     "while the weights are zero, predict returns one value for any number of rows",
+    "learns_an_easy_stream",
     "predicts_before_first_row",
     "any_order_of_operations",
     "rows_are_predicted_one_by_one",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -75,7 +77,8 @@ class Fault:
 
 def _plugin(fault: Fault) -> Any:
     method, backend = replace(fault.method, name=NAME), replace(fault.backend, name=NAME)
-    offers = {(NAME, NAME): fault.kernel} | ({("numpy", NAME): fault.reference} if fault.reference else {})
+    kernel = fault.kernel if isinstance(fault.kernel, ModuleType) else deepcopy(fault.kernel)  # as in a new process
+    offers = {(NAME, NAME): kernel} | ({("numpy", NAME): fault.reference} if fault.reference else {})
 
     class Plugin:
         SPEC_VERSION = (1, 0)

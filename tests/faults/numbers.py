@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,21 +30,18 @@ def a_constant_of_three_digits(s, X, Y, p, out):
 @faulty_learn(
     "full_precision_is_used",
     "features_may_be_permuted",
-    "features_of_zeros_change_nothing",
-    "output_of_zeros_changes_nothing",
     "predictions_scale_with_targets",
-    "outputs_may_be_permuted",
-    "equal_outputs_are_learned_equally",
 )
 def single_precision_in_double(s, X, Y, p, out):
-    """Steps are computed in float32 for every dtype."""
+    """Steps are computed in float32 for every dtype, each output as the others: BLAS may sum them in other orders."""
     for i in range(len(X)):
-        x, y, single = X[i : i + 1], Y[i : i + 1], SimpleNamespace(w=s.w.astype(np.float32))
+        x, y, w = X[i, :, None].astype(np.float32), Y[i].astype(np.float32), s.w.astype(np.float32)
         if out is not None:
             out[i] = X[i] @ s.w
-        if not plain(single, x.astype(np.float32), y.astype(np.float32), p, None):
+        w = w + np.float32(STEP) * x * (y - (x * w).sum(axis=0))
+        if not np.isfinite(w).all():
             return i
-        s.w[...] = single.w
+        s.w[...] = w
     return len(X)
 
 

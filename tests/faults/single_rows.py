@@ -12,7 +12,7 @@ from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.state import binary, files, serialization
-from orfit_bench.tables import columns
+from orfit_bench.tables import single_rows
 
 learn_one = Regressor.learn_one
 
@@ -69,7 +69,7 @@ fault(
     "named_rows_are_learned_in_any_order",
     "names_are_kept",
     "targets_have_names_in_any_order",
-    host=(columns, "arrange", lambda names, known, width, argument: (range(len(names)), known or tuple(names))),
+    host=(single_rows, "arrange", lambda names, known, width, argument: (range(len(names)), known or tuple(names))),
 )
 fault(
     "bytes_are_not_checked",

@@ -11,6 +11,7 @@ import numpy as np
 from orfit_bench.conformance.acceptance import hint_for_checked_rows
 from orfit_bench.conformance.check import check, ensure, ensure_raises
 from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import numbers_outside
 from orfit_bench.conformance.rows import FEATURES, Chunk
 from orfit_bench.spec import LINEAR
 
@@ -199,7 +200,7 @@ def invalid_settings_are_refused(context: CheckContext) -> None:
             "matrix": ["text", np.nan, [[1.0], [1.0, 2.0]]],
             "transition": ["text", np.nan],
         }
-        tried[s.name] = bad[s.type.kind] + ([] if s.optional else [None])
+        tried[s.name] = bad[s.type.kind] + numbers_outside(s.type) + ([] if s.optional else [None])
     for name, values in tried.items():
         for value in values:
             ensure_raises(partial(context.create, **{name: value}), (TypeError, ValueError), f"{name}={value!r}", name)

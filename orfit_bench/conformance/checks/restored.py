@@ -18,7 +18,7 @@ from orfit_bench.conformance.checks.forged_states import IMPOSSIBLE_VERSIONS, wi
 from orfit_bench.conformance.checks.saved_files import read_members
 from orfit_bench.conformance.checks.unchanging import to_buffer
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of, numbers_outside
 from orfit_bench.learners.restoring import load, restore
 from orfit_bench.spec import LINEAR, Diagonal
 from orfit_bench.state.serialization import RENAMED
@@ -99,6 +99,8 @@ def _impossible_entries(context: CheckContext, learner: Any) -> dict[str, dict[s
     for setting in context.method.settings:
         if setting.type.kind in ("number", "schedule"):
             found[f"{setting.name} of NaN"] = {"settings": {**settings, setting.name: float("nan")}}
+        for number in numbers_outside(setting.type):
+            found[f"{setting.name} of {number}"] = {"settings": {**settings, setting.name: number}}
     return found
 
 
