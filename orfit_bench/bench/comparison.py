@@ -73,12 +73,14 @@ def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str],
     """Return the labels of the cells that only the first result has, and of those that only the second has."""
     old, new = _cells(before), _cells(after)
     lost, added = [i for key, i in old.items() if key not in new], [i for key, i in new.items() if key not in old]
+    if not lost and not added:
+        return [], []
     varying = _varying([_description(results, i) for results in (before, after) for i in range(results.sizes["cell"])])
     return [_label(before, i, varying) for i in lost], [_label(after, i, varying) for i in added]
 
 
 def _varying(cells: list[dict[str, Any]]) -> list[str]:
-    """In what cells differ beside the method, its settings, the backend and the stream: the seed, stream settings."""
+    """The coordinates and settings of the stream in which cells differ, as the seed; without those of every label."""
     names = [name for name in dict.fromkeys(chain(*cells)) if name in DETAILS or name.startswith("stream_")]
     return [name for name in names if len({json.dumps(cell.get(name)) for cell in cells}) > 1]
 

@@ -105,7 +105,7 @@ def ensure_finite_state(learner: Any, when: str, except_for: str = "") -> None:
 
 
 def ensure_nothing_is_cut_off(learner: Any, when: str) -> None:
-    """No field may hold the largest number, which `nan_to_num` makes of infinity; of rows that are smaller."""
+    """No field may hold the largest number, which `nan_to_num` makes of infinity. All rows must be smaller than it."""
     for name, a in learner.state().data_vars.items():
         ensure(
             a.dtype.kind != "f" or not (np.abs(a.values) == np.finfo(a.dtype).max).any(),

@@ -75,7 +75,8 @@ def inverse_gram(C: Array) -> Array | None:
 def coordinates_of_rows(C: Array, A: Array) -> Array | None:
     """X = C^+ A^H = R^-1 Q^H A^H (k, N) of rows A (N, d), for C (d, k) = Q R; None where C has lost its rank."""
     Q, R = qr(C)
-    X, zero_pivot = routines(C.dtype)[2](R, (A @ Q).conj().T)
+    _, _, trtrs = routines(C.dtype)
+    X, zero_pivot = trtrs(R, (A @ Q).conj().T)
     return None if zero_pivot else X
 
 

@@ -39,7 +39,7 @@ def decoded(column: Any) -> Any:
 
 
 def as_labels(column: Any) -> Array | None:
-    """A column of booleans as they are, of integers, also as doubles, as 64 bits; None where it holds anything else."""
+    """Booleans as they are, integers, also those stored as doubles, as int64; None where it holds anything else."""
     if not isinstance(column, np.ndarray):
         if column.null_count:
             return None
