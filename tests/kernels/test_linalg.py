@@ -13,6 +13,7 @@ from orfit_bench.kernels.linalg import (
     orthonormal_factor,
     orthonormal_factors,
     regularized_inverse,
+    svd_of_rows,
 )
 
 
@@ -39,7 +40,7 @@ def exact(A: Any, b: Any, eps: float) -> Any:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 @pytest.mark.parametrize("eps", [0.0, 1e-3, 1.0])
-@pytest.mark.parametrize(("k", "p"), [(2, 2), (3, 5), (4, 4), (5, 3)])
+@pytest.mark.parametrize(("k", "p"), [(2, 2), (3, 5), (4, 4), (5, 3), (2, 40)])
 def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: Any) -> None:
     if k > p and (not eps or dtype is np.float32):
         pytest.skip("the products of more rows than columns have no inverse, or none with digits in single precision")
@@ -66,6 +67,16 @@ def test_rows_that_depend_on_each_other_get_the_pseudo_inverse() -> None:
 def make_basis(dtype: str, shape: tuple[int, int]) -> Any:
     C = np.random.default_rng(0).standard_normal((*shape, 2)) @ [1, 1j]
     return (C if dtype.startswith("complex") else C.real).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", [(3, 50), (3, 47), (1, 16), (5, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_svd_of_wide_and_of_narrow_rows(dtype: str, shape: tuple[int, int]) -> None:
+    A = np.stack([make_basis(dtype, shape), 1e6 * make_basis(dtype, shape)[::-1]])
+    V, sigma, W = svd_of_rows(A)
+    np.testing.assert_allclose(sigma, np.linalg.svd(A, compute_uv=False), rtol=1e-5)
+    np.testing.assert_allclose((V * sigma[:, None]) @ W, A, rtol=0, atol=1e-5 * abs(A).max())
+    np.testing.assert_allclose(W @ W.conj().mT, np.stack(2 * [np.eye(min(shape))]), atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(9, 4), (4, 4), (300, 1), (700, 50)])
