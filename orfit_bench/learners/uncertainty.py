@@ -80,7 +80,7 @@ def _gradients(rule: Rule, state: LearnerState, X: Array) -> Array:
 
 def _variances(rule: Rule, state: LearnerState, J: Array) -> Array:
     """The diagonal (q,) of J P J', for noise of variance 1 at the next row."""
-    scale, xp = _scale(rule, state), rule.namespace
+    scale, xp = scale_of(rule, state.n_steps), rule.namespace
     if (R := _information_root(rule, state)) is not None:
         return xp.asarray((_divide_by_root(rule, J, R, scale) ** 2).sum(axis=1))
     return scale * xp.sum(_covariance_product(rule, state, J) * J, axis=1)
@@ -88,7 +88,7 @@ def _variances(rule: Rule, state: LearnerState, J: Array) -> Array:
 
 def _joint_covariance(rule: Rule, state: LearnerState, J: Array) -> np.ndarray[Any, Any]:
     """J P J' (q, q), in host memory, for noise of variance 1 at the next row."""
-    scale = _scale(rule, state)
+    scale = scale_of(rule, state.n_steps)
     if (R := _information_root(rule, state)) is not None:
         half = _divide_by_root(rule, J, R, scale)
         return np.asarray(half @ half.T)
@@ -96,9 +96,9 @@ def _joint_covariance(rule: Rule, state: LearnerState, J: Array) -> np.ndarray[A
     return (K + K.T) / 2
 
 
-def _scale(rule: Rule, state: LearnerState) -> float:
-    """What the covariance that the state holds is multiplied by; ValueError if the settings give no distribution."""
-    spec, steps = require(rule.method, rule.dtype), state.n_steps
+def scale_of(rule: Rule, steps: int) -> float:
+    """What the covariance of a state after these steps is multiplied by; ValueError if there is no distribution."""
+    spec = require(rule.method, rule.dtype)
     if reason := spec.refuses(rule.settings, steps):
         raise ValueError(f"{rule.method.name} predicts no distribution: {reason}")
     return spec.scale(rule.settings, steps)

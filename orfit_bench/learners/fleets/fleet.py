@@ -37,7 +37,7 @@ class Fleet(Membership):
     Notes
     -----
     Use a fleet for a few tens of learners or more with few features each, where a loop would spend its time in calls.
-    Use single learners for nonlinear models, `sample_weight`, `learn_one` and `return_std`.
+    Use single learners for nonlinear models, `sample_weight` and `learn_one`.
 
     Examples
     --------

@@ -1,9 +1,17 @@
-"""Predictions of a fleet: one product for all members where it suffices, member by member elsewhere."""
+"""Predictions of a fleet and their deviations: all members at once where products suffice, one by one elsewhere."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
+from orfit_bench.errors import recorded_warnings, warn
+from orfit_bench.learners import uncertainty
+from orfit_bench.learners.filtering.dynamics import NO_INPUTS
+from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState, in_host_memory
@@ -26,22 +34,67 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
                 return to_host((X.reshape(*rows.shape, X.shape[1]) @ w).reshape(out.shape))
             of = np.repeat(rows.members, rows.counts)
             return to_host((X[:, None] @ take(w, of))[:, 0])
-    X, own = to_host(rows.X), state if members.shared.on_host else in_host_memory(members, state.select(rows.members))
-    for j, i in enumerate(rows.members.tolist()):
-        part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-        arrays = own.member_arrays(i if own is state else j)
-        out[part] = _predict_member(members.on_reference, state, i, arrays, X[part], solved)
+    for i, part, one in _states_of_members(members, state, rows):
+        one.solved_weights = solved.get(i)
+        out[part] = members.on_reference.rule(i).predict(one, to_host(rows.X)[part])
+        if one.solved_weights is not None:
+            solved[i], state.has_warned[i] = one.solved_weights, one.has_warned
     return out
 
 
-def _predict_member(
-    members: Members, state: FleetState, i: int, arrays: Array, X: Array, solved: dict[int, Array]
-) -> Array:
-    """Predictions (n, c) of member i, whose fields lie in host memory."""
-    rule = members.rule(i)
-    one = LearnerState(state.sizes, arrays, rule.no_rows(state.sizes), int(state.n_steps[i]))
-    one.has_warned, one.solved_weights = bool(state.has_warned[i]), solved.get(i)
-    found = rule.predict(one, X)
-    if one.solved_weights is not None:
-        solved[i], state.has_warned[i] = one.solved_weights, one.has_warned
-    return found
+def deviations_of_rows(members: Members, state: FleetState, rows: FleetRows, noise_variance: float) -> Array:
+    """Standard deviations (n, c) of the targets of rows sorted by member, in host memory, if each were the next row."""
+    rule, shape = members.shared, (len(rows.X), state.sizes.n_outputs)
+    is_filter = isinstance(rule, FilterRule)
+    covariance = None if is_filter else uncertainty.require(rule.method, rule.dtype)
+    if covariance and rows.rows_each is not None and covariance.field in state.arrays._fields:
+        return _deviations_of_all(members, state, rows, noise_variance)
+    out, inaccurate = np.empty(shape, rule.dtype), list[tuple[str, type[Warning]]]()
+    for i, part, one in _states_of_members(members, state, rows):
+        own, X = members.on_reference.rule(i), to_host(rows.X)[part]
+        with _member_named_in_errors(i), recorded_warnings(inaccurate):
+            if isinstance(own, FilterRule):
+                out[part] = own.forecast_deviations(one, X, NO_INPUTS)
+            else:
+                out[part] = uncertainty.standard_deviations(own, one, X, noise_variance)
+    if inaccurate:
+        text, category = inaccurate[0]
+        warn(f"{text} ({len(inaccurate)} members of the fleet)", category)
+    return out
+
+
+def _deviations_of_all(members: Members, state: FleetState, rows: FleetRows, noise_variance: float) -> Array:
+    """The same for rows of all members, from a field P (N, d, d) of covariances: sqrt(v (1 + x'P x))."""
+    rule = members.shared
+    xp, P = rule.namespace, getattr(state.arrays, uncertainty.require(rule.method, rule.dtype).field)
+    scale = np.empty((members.size, 1), rule.dtype)
+    for i, steps in enumerate(state.n_steps.tolist()):
+        with _member_named_in_errors(i):
+            scale[i] = uncertainty.scale_of(members.rule(i), steps)
+    with np.errstate(all="ignore"):
+        J = rule.place(rows.X).reshape(*rows.shape, state.sizes.n_features)  # (N, n, d)
+        variances = rule.place(scale) * xp.sum((J @ P) * J, axis=2)
+        found = to_host(math.sqrt(noise_variance) * xp.sqrt(1 + variances)).reshape(-1, 1)
+    return np.repeat(found, state.sizes.n_outputs, axis=1)
+
+
+@contextmanager
+def _member_named_in_errors(i: int) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        error.args = (f"member {i}: {error}",)
+        raise
+
+
+def _states_of_members(
+    members: Members, state: FleetState, rows: FleetRows
+) -> Iterator[tuple[int, slice, LearnerState]]:
+    """Each member that has rows, which rows these are, and its state in host memory."""
+    own = state if members.shared.on_host else in_host_memory(members, state.select(rows.members))
+    for j, i in enumerate(rows.members.tolist()):
+        arrays = own.member_arrays(i if own is state else j)
+        blank = members.on_reference.rule(i).no_rows(state.sizes)
+        one = LearnerState(state.sizes, arrays, blank, int(state.n_steps[i]))
+        one.has_warned = bool(state.has_warned[i])
+        yield i, slice(int(rows.starts[j]), int(rows.starts[j + 1])), one

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike
 
+from orfit_bench.learners import uncertainty
+from orfit_bench.learners.filtering.rule import FilterRule
+from orfit_bench.learners.fleets.prediction import deviations_of_rows
 from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
 from orfit_bench.learners.permits import by_one_thread
@@ -40,7 +43,27 @@ class RegressorFleet(SupervisedFleet):
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
         return self._shaped(rows, found) if predict else None
 
-    def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+    @overload
+    def predict(
+        self, X: ArrayLike, *, which: ArrayLike | None = None, return_std: Literal[False] = False
+    ) -> Array: ...
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        *,
+        which: ArrayLike | None = None,
+        return_std: Literal[True],
+        noise_variance: float = 1.0,
+    ) -> tuple[Array, Array]: ...
+    def predict(
+        self,
+        X: ArrayLike,
+        *,
+        which: ArrayLike | None = None,
+        return_std: bool = False,
+        noise_variance: float = 1.0,
+    ) -> Array | tuple[Array, Array]:
         """Predict targets; the fleet is unchanged.
 
         Parameters
@@ -49,15 +72,21 @@ class RegressorFleet(SupervisedFleet):
             Rows.
         which : array_like of int, shape (n,), optional
             The member that predicts each row.
+        return_std : bool, default False
+            Whether the standard deviations of the targets, noise included, are returned too (`rls`, `ridge`, `kalman`).
+        noise_variance : float, default 1.0
+            For `rls` and `ridge`, as in `Learner.predict`; a filter has its `observation_noise`.
 
         Returns
         -------
         ndarray, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
-            Predictions, in the shape that y had.
+            Predictions, in the shape that y had. With `return_std` a pair of arrays of this shape.
 
         Raises
         ------
-        TypeError, ValueError
+        TypeError
+            If standard deviations are asked for and the method has none, or a filter gets a `noise_variance`.
+        ValueError
             If no chunk was learned yet, or the rows do not fit.
 
         Examples
@@ -70,10 +99,19 @@ class RegressorFleet(SupervisedFleet):
                [4.]])
         >>> fleet.predict([[1.0], [1.0], [3.0]], which=[1, 0, 0])
         array([4., 2., 6.])
+        >>> fleet = ob.fleet("rls", 2, backend="numpy").partial_fit([[1.0], [3.0]], [4.0, 8.0], which=[0, 1])
+        >>> fleet.predict([[1.0], [1.0]], which=[0, 1], return_std=True)[1].round(3)
+        array([1.225, 1.049])
         """
+        noise = uncertainty.validate_noise(noise_variance)
+        if noise != 1 and isinstance(self.members.shared, FilterRule):
+            raise TypeError(f"noise_variance: the setting observation_noise of {self.method.name} is its noise")
         state = self._begun()
         rows = self._read_rows(X, which, state)
-        return self._shaped(rows, self._predict(state, rows))
+        mean = self._shaped(rows, self._predict(state, rows))
+        if not return_std:
+            return mean
+        return mean, self._shaped(rows, deviations_of_rows(self.members, state, rows, noise))
 
     def _shaped(self, rows: FleetRows, predictions: Array) -> Array:
         found = rows.as_called(predictions)
