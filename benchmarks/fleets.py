@@ -85,6 +85,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "ridge": {},
     "kalman": {"transition": 0.99, "process_noise": 0.1},
     "class_rls": {},
+    "sgd": {"loss": "logistic", "ridge": 1e-3},
+    "softmax": {},
     "oja": {"n_components": 2},
 }
 """Methods that learn fleets, with settings."""
@@ -94,7 +96,7 @@ def ticks(method: str, backend: str) -> Callable[[], object]:
     """A function that learns a row for each of 1,000 members of 8 features, another one in each call."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((8, 1000, 1, 8)), rng.standard_normal((8, 1000, 1))
-    targets: Any = [None] * 8 if method == "oja" else (y > 0).astype(int) if method == "class_rls" else y
+    targets: Any = {"oja": [None] * 8, "class_rls": y > 0, "softmax": y > 0, "sgd": np.sign(y)}.get(method, y)
     fleet, turns = ob.fleet(method, 1000, backend=backend, **METHODS[method]), cycle(zip(X, targets, strict=True))
     return lambda: fleet.partial_fit(*next(turns))
 

@@ -128,7 +128,7 @@ class Learner(Stored):
             return self._update(rows, learn, rows.X, rows.Y, predict)
         if sparse.is_sparse(rows.X):
             raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
-        weights = weighting.validate(sample_weight, self.rule, rows.X.shape[0], X)
+        weights = weighting.validate(sample_weight, self.rule, rows.X.shape[:1], X)
         return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
 
     def _update(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:

@@ -34,18 +34,18 @@ def require(method: Method) -> Weighting:
     return method.kernel.weighting
 
 
-def validate(value: object, rule: Rule, rows: int, X: object = None) -> HostArray:
-    """The weights (rows,) of the rows X in host memory; TypeError or ValueError where the method cannot learn them."""
+def validate(value: object, rule: Rule, shape: tuple[int, ...], X: object = None) -> HostArray:
+    """The weights of the rows X in host memory; TypeError or ValueError where the method cannot learn them."""
     weighting = require(rule.method)
-    check_rows_agree(X, value, "sample_weight")
+    check_rows_agree(X, value, "sample_weight", len(shape))
     values, _ = read_columns(value, "sample_weight")
     weights = validation.numbers(values, "sample_weight", np.dtype(float))
-    if weights.shape != (rows,):
-        raise ValueError(f"sample_weight: got shape {weights.shape}, want ({rows},), one weight for each row")
+    if weights.shape != shape:
+        raise ValueError(f"sample_weight: got shape {weights.shape}, want {shape}, one weight for each row")
     if (weights < 0).any() and not weighting.sums:
         signed = ", ".join(sorted(m.name for m in registry().methods.values() if _unlearns(m)))
         raise ValueError(
-            f"{_first(weights, weights < 0)}: want a weight >= 0; a negative weight unlearns a row with {signed} only"
+            f"{first(weights, weights < 0)}: want a weight >= 0; a negative weight unlearns a row with {signed} only"
         )
     if weighting.repeats_rows:
         _check_repetitions(weights, rule)
@@ -56,20 +56,21 @@ def _unlearns(method: Method) -> bool:
     return bool(method.kernel.weighting and method.kernel.weighting.sums)
 
 
-def _first(weights: HostArray, wrong: HostArray) -> str:
-    row = int(wrong.argmax())
-    return f"sample_weight[{row}] is {weights[row]}"
+def first(weights: HostArray, wrong: HostArray) -> str:
+    """The first wrong weight, and where it is."""
+    place = np.argwhere(wrong)[0].tolist()
+    return f"sample_weight[{', '.join(map(str, place))}] is {weights[tuple(place)]}"
 
 
 def _check_repetitions(weights: HostArray, rule: Rule) -> None:
     name = rule.method.name
     if (weights > MOST_REPETITIONS).any():
         raise ValueError(
-            f"{_first(weights, weights > MOST_REPETITIONS)}: {name} repeats a row as often as its weight says, want at "
+            f"{first(weights, weights > MOST_REPETITIONS)}: {name} repeats a row as often as its weight says, want at "
             f"most {MOST_REPETITIONS}; divide all weights by their mean"
         )
     if rule.batch_size > 1 and (weights % 1).any():
-        raise ValueError(f"{_first(weights, weights % 1 > 0)}: {name} with batch_size > 1 requires integer weights")
+        raise ValueError(f"{first(weights, weights % 1 > 0)}: {name} with batch_size > 1 requires integer weights")
 
 
 def learn(
@@ -95,7 +96,7 @@ def learn(
 def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool) -> Array | None:
     """Learn consecutive rows whose weights have one sign together."""
     weighting = require(rule.method)
-    scale = weights if weighting.repeats_rows else _signed_roots(weights, rule.dtype)
+    scale = weights if weighting.repeats_rows else signed_roots(weights, rule.dtype)
     out = rule.empty(Y.shape) if predict else None
     for run in _runs_of_one_sign(scale, single=predict):
         seen = state.n_samples
@@ -119,7 +120,17 @@ def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: Ho
     return out
 
 
-def _signed_roots(weights: HostArray, dtype: np.dtype[Any]) -> HostArray:
+def repetitions(weights: HostArray, dtype: np.dtype[Any]) -> tuple[HostArray, HostArray]:
+    """Which row each repetition (n',) is, and how much of a step it takes: the last one of a row what is left."""
+    counts = np.ceil(weights).astype(int)
+    rows = np.repeat(np.arange(len(weights)), counts)
+    part = np.ones(len(rows), np.finfo(dtype).dtype)  # real numbers, for complex rows too
+    last = np.cumsum(counts)[counts > 0] - 1
+    part[last] = (weights - (counts - 1))[counts > 0]
+    return rows, part
+
+
+def signed_roots(weights: HostArray, dtype: np.dtype[Any]) -> HostArray:
     """The roots of the weights with their signs, 0 where the root is too small for the dtype."""
     roots: HostArray = np.copysign(np.sqrt(np.abs(weights)), weights).astype(dtype)
     return roots
@@ -148,14 +159,10 @@ def _learn_repetitions(
     rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool
 ) -> Array | None:
     """Learn each row as often as its weight says, the rest by a shorter step."""
-    counts = np.ceil(weights).astype(int)
-    rows = np.repeat(np.arange(len(weights)), counts)
-    first = np.cumsum(counts) - counts
-    part = np.ones(len(rows), np.finfo(rule.dtype).dtype)  # real numbers, for complex rows too
-    part[first + counts - 1] = weights - (counts - 1)
+    rows, part = repetitions(weights, rule.dtype)
     x, y = (rule.place(np.ascontiguousarray(rule.backend.asnumpy(a)[rows])) for a in (X, Y))
     try:
         found = rule.learn(state, x, y, predict, None if (part == 1).all() else {"step_size": part})
     except DivergedError as error:
         raise rule.divergence(error.step, int(rows[error.row])) from None
-    return None if found is None else rule.place(rule.backend.asnumpy(found)[first])
+    return None if found is None else rule.place(rule.backend.asnumpy(found)[np.unique(rows, return_index=True)[1]])

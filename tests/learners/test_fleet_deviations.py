@@ -77,7 +77,7 @@ def test_the_member_without_a_distribution_is_named() -> None:
     fleet = ob.fleet("ridge", 2, backend="numpy", ridge=0.0).partial_fit(X, y, which=[0, 0, 1, 1])
     with (
         pytest.warns(ob.AccuracyWarning, match="half of the digits of the weights"),
-        pytest.raises(ValueError, match="^member 1: ridge: the rows and the prior do not determine all weights"),
+        pytest.raises(ValueError, match=r"^member 1: ridge: the rows and the prior do not determine all weights"),
     ):
         fleet.predict(X, which=[0, 0, 0, 1], return_std=True)
     fleet = ob.fleet("rls", 2, backend="numpy", forgetting_factor=[1.0, 0.9], ridge=1e-3)

@@ -58,7 +58,8 @@ def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: b
 
 def _require_distributions(Y: Array) -> None:
     """Require two columns or more, and in each row numbers >= 0 whose sum is 1 up to the rounding errors of float32."""
-    bad = (Y < 0).any(axis=1) | (abs(Y.sum(axis=1) - 1) > 1e-5) | (Y.shape[1] < 2)
+    with np.errstate(over="ignore"):
+        bad = (Y < 0).any(axis=1) | (abs(Y.sum(axis=1) - 1) > 1e-5) | (Y.shape[1] < 2)
     if bad.any():
         row = int(bad.argmax())
         holds = ", ".join(f"{value:.6g}" for value in Y[row, :5].tolist()) + ", ..." * (Y.shape[1] > 5)

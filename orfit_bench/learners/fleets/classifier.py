@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners.conversion import refuse_masked
 from orfit_bench.learners.encoding import encode_labels
-from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.rows import FleetRows, HostArray
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
+from orfit_bench.learners.fleets.weighted_rows import read_weights
 from orfit_bench.learners.permits import by_one_thread
+from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
@@ -37,7 +39,9 @@ class ClassifierFleet(SupervisedFleet):
         return np.array(list(self.live_state.classes) if self.live_state else [])
 
     @by_one_thread
-    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
+    def _learn_rows(
+        self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, sample_weight: ArrayLike | None, predict: bool
+    ) -> Any:
         state = self._usable()
         rows = self._read_rows(X, which, state, learns=True)
         check_rows_agree(X, y, "y", len(rows.shape))
@@ -45,13 +49,14 @@ class ClassifierFleet(SupervisedFleet):
         given = to_host(read_labels(y))
         if given.shape != rows.shape:
             raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
+        weights = read_weights(sample_weight, X, rows, self.members.shared, predict)
         known = state.classes if state else ()
         columns, classes, _ = encode_labels(given.reshape(-1), "X", len(rows.X), known)
         Y = np.zeros((len(columns), len(classes)), self.dtype)
         Y[np.arange(len(columns)), columns] = 1
         ready = self._ready(Sizes(rows.X.shape[1], 0, y_is_1d=False))
         wide = with_new_classes(ready, self.members.shared.layout(ready.sizes).fields, classes)
-        found = self._learn(wide, rows, rows.sort(Y), predict)
+        found = self._learn(wide, rows, rows.sort(Y), predict, weights)
         return rows.as_called(found) if predict else None
 
     def _note_classes(self, state: FleetState, rows: FleetRows, Y: Array, learned: Array) -> None:
@@ -130,12 +135,58 @@ class ClassifierFleet(SupervisedFleet):
         """
         state = self._begun()
         rows = self._read_rows(X, which, state)
-        scores, order = self._predict(state, rows), state.order[np.repeat(rows.members, rows.counts)]
-        if (order == UNKNOWN).all(axis=1).any():
-            blank = int(np.repeat(rows.members, rows.counts)[(order == UNKNOWN).all(axis=1)][0])
-            raise ValueError(f"{self.method.name}: member {blank} has seen no class yet")
-        seen = np.where(order == UNKNOWN, -np.inf, scores)
+        order = self._orders(state, rows)
+        seen = np.where(order == UNKNOWN, -np.inf, self._predict(state, rows))
         best = seen == seen.max(axis=1, keepdims=True)
         places = np.where(best & (order != UNKNOWN), order, order.shape[1])
         first = places.argmin(axis=1)  # of equal scores the class that was seen first
         return rows.as_called(self.classes_[first])
+
+    def predict_proba(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Predict the probability of each class; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that predicts each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n, classes), or (n, classes) with which
+            Columns as in `classes_`; each row adds up to 1. Classes that a member has not seen have probability 0.
+
+        Raises
+        ------
+        TypeError
+            If the method defines none.
+        ValueError
+            As `predict`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("class_rls", 2, backend="numpy")
+        >>> fleet = fleet.partial_fit([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], ["cat", "dog", "dog"], which=[0, 0, 1])
+        >>> fleet.predict_proba([[1.0, 0.0], [1.0, 0.0]], which=[0, 1])
+        array([[0.75, 0.25],
+               [0.  , 1.  ]])
+        """
+        state = self._begun()
+        rows = self._read_rows(X, which, state)
+        scores, seen = self._predict(state, rows), self._orders(state, rows) != UNKNOWN
+        found = np.zeros_like(scores)
+        for known in np.unique(seen, axis=0):  # members that have seen the same classes
+            cells = np.ix_((seen == known).all(axis=1), known)
+            found[cells] = class_probabilities(self.members.shared, scores[cells])
+        return rows.as_called(found)
+
+    def _orders(self, state: FleetState, rows: FleetRows) -> HostArray:
+        """In which order (n, classes) the member of each row saw the classes; ValueError if it has seen none."""
+        members = np.repeat(rows.members, rows.counts)
+        order: HostArray = state.order[members]
+        blank = (order == UNKNOWN).all(axis=1)
+        if blank.any():
+            raise ValueError(f"{self.method.name}: member {members[blank][0]} has seen no class yet")
+        return order

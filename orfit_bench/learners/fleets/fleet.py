@@ -18,9 +18,9 @@ from orfit_bench.learners.fleets.learning import (
 from orfit_bench.learners.fleets.membership import Membership
 from orfit_bench.learners.fleets.parameters import FleetParameters
 from orfit_bench.learners.fleets.prediction import predict_rows
-from orfit_bench.learners.fleets.rows import FleetRows, read_rows
+from orfit_bench.learners.fleets.rows import FleetRows, HostArray, read_rows
 from orfit_bench.learners.fleets.state import FleetState, initial_state, reserve
-from orfit_bench.spec.arrays import to_host
+from orfit_bench.learners.fleets.weighted_rows import weigh_rows
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
 
@@ -37,7 +37,7 @@ class Fleet(Membership):
     Notes
     -----
     Use a fleet for a few tens of learners or more with few features each, where a loop would spend its time in calls.
-    Use single learners for nonlinear models, `sample_weight` and `learn_one`.
+    Use single learners for nonlinear models and `learn_one`.
 
     Examples
     --------
@@ -165,31 +165,36 @@ class Fleet(Membership):
         """The rows of a call, checked and sorted by member; many rows to learn on the backend."""
         return read_rows(X, which, len(self), state, self.members.shared, learns)
 
-    def _learn(self, state: FleetState, rows: FleetRows, Y: Array, predict: bool) -> Array | None:
+    def _learn(
+        self, state: FleetState, rows: FleetRows, Y: Array, predict: bool, weights: HostArray | None = None
+    ) -> Array | None:
         """Learn rows in this state, which becomes that of the fleet; DivergedError for the members that diverged."""
         rule = self.members.shared
         validate_rows(self.members, state, rows, Y)
-        reserve(self.members, state, rows)
-        X, Y_there, out = rule.place(rows.X), rule.place(Y), rule.empty(Y.shape) if predict else None
+        work = weigh_rows(rule, rows, Y, weights)
+        reserve(self.members, state, work.rows)
+        X, Y_there, out = rule.place(work.rows.X), rule.place(work.Y), rule.empty(work.Y.shape) if predict else None
         self._weights = {}
         try:
             with np.errstate(all="ignore"):
-                p = FleetParameters(self.members, state, rows)
+                p = FleetParameters(self.members, state, work.rows, work.step_part)
                 learned = rule.kernel.fleet_learn(state.arrays, X, Y_there, p, out)
-                complete = learned_all(learned, rows)
+                complete = learned_all(learned, work.rows)
         except BaseException as error:
             state.interrupted = type(error).__name__
             self.live_state = state
             raise
         self.live_state = state
         state.feature_names, state.target_names = rows.names, rows.target_names
-        count_steps(self.members, state, rows, learned)
-        self._note_classes(state, rows, Y, learned)
-        diverged = None if complete else describe_divergence(self.members, state, rows, learned)
+        count_steps(self.members, state, work.rows, learned)
+        samples = work.rows_of_call(rows, learned)
+        state.n_samples[rows.places] += samples
+        self._note_classes(state, rows, Y, samples)
+        diverged = None if complete else describe_divergence(self.members, state, work.rows, learned)
         warn_of_lost_precision(self.members, state)
         if diverged:
             raise diverged
-        return None if out is None else to_host(out)
+        return None if out is None else work.predictions(out)
 
     def _note_classes(self, state: FleetState, rows: FleetRows, Y: Array, learned: Array) -> None:
         """Note the classes of learned rows; only fleets of classifiers have any."""

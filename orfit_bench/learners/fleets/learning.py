@@ -54,10 +54,9 @@ def _are_equal(a: HostArray, b: HostArray) -> bool:
 
 
 def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> None:
-    """Note how many rows each member has learned, and which members a transition or process noise has moved."""
+    """Note how many steps each member has taken, and which members a transition or process noise has moved."""
     who = rows.places
     state.n_steps[who] += learned
-    state.n_samples[who] += learned
     if not hasattr(state.arrays, "moved"):
         return
     stepped = (learned > 0) & (state.n_steps[who] > 1)  # never before the very first row

@@ -12,7 +12,9 @@ from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.fleets.prediction import deviations_of_rows
 from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
+from orfit_bench.learners.fleets.weighted_rows import read_weights
 from orfit_bench.learners.permits import by_one_thread
+from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
 
@@ -31,7 +33,9 @@ class RegressorFleet(SupervisedFleet):
     """
 
     @by_one_thread
-    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
+    def _learn_rows(
+        self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, sample_weight: ArrayLike | None, predict: bool
+    ) -> Any:
         state, rule = self._usable(), self.members.shared
         sizes = state.sizes if state else None
         rows = self._read_rows(X, which, state, learns=True)
@@ -40,13 +44,12 @@ class RegressorFleet(SupervisedFleet):
         values, names = read_target_columns(X, y, which, known, rule, None if vector else outputs)
         Y, vector = read_targets(values, rows, rule, outputs, vector)
         rows = replace(rows, target_names=known or names)
-        found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
+        weights = read_weights(sample_weight, X, rows, rule, predict)
+        found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict, weights)
         return self._shaped(rows, found) if predict else None
 
     @overload
-    def predict(
-        self, X: ArrayLike, *, which: ArrayLike | None = None, return_std: Literal[False] = False
-    ) -> Array: ...
+    def predict(self, X: ArrayLike, *, which: ArrayLike | None = None, return_std: Literal[False] = False) -> Array: ...
     @overload
     def predict(
         self,
@@ -112,6 +115,41 @@ class RegressorFleet(SupervisedFleet):
         if not return_std:
             return mean
         return mean, self._shaped(rows, deviations_of_rows(self.members, state, rows, noise))
+
+    def predict_proba(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Predict probabilities of classes, for `sgd` with the logistic loss or the cross-entropy.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that predicts each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n, 2) or (N, n, c); or (n, 2) or (n, c) with which
+            As of `Learner.predict_proba`.
+
+        Raises
+        ------
+        TypeError
+            If the method or its loss defines no probabilities.
+        ValueError
+            If y had several columns with the logistic loss, or as `predict`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> fleet = ob.fleet("sgd", 2, backend="numpy", loss="logistic", step_size=1.0)
+        >>> fleet = fleet.partial_fit([[1.0], [1.0]], [1.0, -1.0], which=[0, 1])
+        >>> fleet.predict_proba([[2.0], [2.0]], which=[0, 1]).round(2)
+        array([[0.27, 0.73],
+               [0.73, 0.27]])
+        """
+        state = self._begun()
+        rows = self._read_rows(X, which, state)
+        return rows.as_called(class_probabilities(self.members.shared, self._predict(state, rows)))
 
     def _shaped(self, rows: FleetRows, predictions: Array) -> Array:
         found = rows.as_called(predictions)

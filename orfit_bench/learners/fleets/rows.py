@@ -82,7 +82,7 @@ class FleetRows:
         if not self.given:
             return k
         i = int(self.starts[j]) + k
-        return i if self.order is None else int(self.order[i])
+        return (i if self.order is None else int(self.order[i])) % self.shape[-1]  # of (N, n), the row of its member
 
 
 def read_rows(X: object, which: object, size: int, state: NamedState | None, rule: Rule, learns: bool) -> FleetRows:

@@ -13,7 +13,9 @@ from orfit_bench.spec.backend import Array
 class SupervisedFleet(Fleet):
     """What fleets with targets have in common: the verbs."""
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn rows, those of each member in order.
 
         Parameters
@@ -24,6 +26,9 @@ class SupervisedFleet(Fleet):
             Targets, or labels (N, n) or (n,). The first call fixes c.
         which : array_like of int, shape (n,), optional
             The member of each row; a member may have any number of rows, in any order among the others'.
+        sample_weight : array_like, shape (N, n), or (n,) with which, optional
+            Weights >= 0 of the rows, as in `partial_fit` of a learner: of `rls`, `ridge`, `class_rls`, `sgd` and
+            `softmax`.
 
         Returns
         -------
@@ -33,7 +38,7 @@ class SupervisedFleet(Fleet):
         Raises
         ------
         TypeError, ValueError
-            If the rows do not fit; no member has changed.
+            If the rows or weights do not fit, or the fleet learns no weights; no member has changed.
         DivergedError
             If a step of some members would not be finite. Those keep the state before it, all others have learned
             their rows; the error's `members` are their numbers.
@@ -53,10 +58,12 @@ class SupervisedFleet(Fleet):
         >>> fleet.partial_fit([[1.0], [1.0], [1.0]], [4.0, 8.0, 4.0], which=[0, 2, 0]).n_samples_seen_
         array([2, 0, 1])
         """
-        self._learn_rows(X, y, which, predict=False)
+        self._learn_rows(X, y, which, sample_weight, predict=False)
         return self
 
-    def prequential(self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+    def prequential(
+        self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Learn rows as `partial_fit` does, and predict each of them just before its step.
 
         Parameters
@@ -67,6 +74,8 @@ class SupervisedFleet(Fleet):
             Targets, or labels (N, n) or (n,).
         which : array_like of int, shape (n,), optional
             The member of each row.
+        sample_weight : array_like, shape (N, n), or (n,) with which, optional
+            Weights > 0 of the rows, as in `partial_fit`.
 
         Returns
         -------
@@ -87,7 +96,9 @@ class SupervisedFleet(Fleet):
         array([[0., 2.],
                [0., 4.]])
         """
-        return self._learn_rows(X, y, which, predict=True)
+        return self._learn_rows(X, y, which, sample_weight, predict=True)
 
-    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
+    def _learn_rows(
+        self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, sample_weight: ArrayLike | None, predict: bool
+    ) -> Any:
         raise NotImplementedError

@@ -104,7 +104,7 @@ def _plan(
     given = {name: value for name, value in given.items() if value is not None}
     weights = None
     if "sample_weight" in given:
-        given["sample_weight"] = weights = weighting.validate(given["sample_weight"], learner.rule, len(X))
+        given["sample_weight"] = weights = weighting.validate(given["sample_weight"], learner.rule, (len(X),))
     moments = standardizer.moments(X, weights)
     counts = np.ones(len(X), bool) if weights is None else weights > 0
     parts = list(segments(moments, X, position.current, position.count, counts, standardizer.scale))

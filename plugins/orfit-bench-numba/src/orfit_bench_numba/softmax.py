@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numpy.softmax import move, slopes, update
 
-__all__ = ["learn", "move", "slopes", "step", "update"]
+__all__ = ["fleet_learn", "learn", "move", "slopes", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -30,9 +31,46 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     return int(descend(s.w, s.seen, A, Y, p.step_size, p.ridge, len(A), np.empty((0, 0), A.dtype))) == len(A)
 
 
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    """Learn the rows of all members, each by its own steps."""
+    learned, dtype = np.zeros(len(p.members), np.int64), X.dtype
+    step, ridge = np.ascontiguousarray(p.step_size, dtype), np.ascontiguousarray(p.ridge, dtype)
+    predictions = np.empty((0, 0), dtype) if out is None else out
+    given = s.w, s.seen, X, Y, p.members, p.starts, step, ridge, learned, predictions
+    on_threads(lambda begin, end: learn_members(*given, begin, end), len(learned), 8.0 * X.size * Y.shape[1])
+    return learned
+
+
+@compiled("M W R R I I r r I W i i")
+def learn_members(
+    W: Array,
+    seen: Array,
+    X: Array,
+    Y: Array,
+    members: Indices,
+    starts: Indices,
+    step: Array,
+    ridge: Array,
+    learned: Indices,
+    out: Array,
+    begin: int,
+    end: int,
+) -> None:
+    """Learn the rows of members[begin:end], W (N, d, c), seen (N, c); counts them in `learned`."""
+    for j in range(begin, end):
+        i, rows = members[j], slice(starts[j], starts[j + 1])
+        learned[j] = take_steps(W[i], seen[i], X[rows], Y[rows], step[rows], ridge[j], 1, out[rows])
+
+
 @compiled("W w R R r f i W")
 def descend(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Scalar, rows: int, out: Array) -> Any:
     """Learn steps of `rows` rows; returns the number of rows learned: the next step would not be finite."""
+    return take_steps(w, seen, X, Y, step, ridge, rows, out)
+
+
+@inline
+def take_steps(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Any, rows: int, out: Array) -> Any:
+    """The same for the rows of one member of a fleet."""
     n, d = X.shape
     c = w.shape[1]
     e, G = np.empty(c, w.dtype), np.empty((d, c), w.dtype)

@@ -15,6 +15,7 @@ from scipy.special import expit
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, keep_finite
 from orfit_bench.spec.kernel import Params, State
+from orfit_bench_numpy._sgd_fleets import make_sgd_fleet_learn
 
 
 def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
@@ -164,3 +165,6 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """All rows of A as one step."""
     return learn(s, A, Y, p, None) == len(A)
+
+
+fleet_learn = make_sgd_fleet_learn(lambda loss, E, Y, p: SLOPES[loss](E, Y, p))

@@ -7,8 +7,11 @@ Shapes: A (q, p) rows, F (q, c) scores, Q (q, c) probabilities, Y (q, c) one-hot
 nonlinear model w is (p, 1), J (q c, p) and E (q c, 1), with a row for each output.
 """
 
+from typing import Any
+
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_batched_rounds
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
@@ -80,3 +83,21 @@ def descend(s: State, A: Array, F: Array, Y: Array, p: Params) -> bool:
     s.w[:, known] = w
     s.seen[...] += Y.sum(axis=0)
     return True
+
+
+def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+    """A step of many members at once, as `descend`: x (m, p) rows, y (m, c) labels, s.w (m, p, c), s.seen (m, c)."""
+    F = np.vecdot(s.w.mT, x[:, None])  # (m, c), every score a dot product of its own
+    if out is not None:
+        out[row] = F
+    known = (s.seen > 0) | (y > 0)
+    Q = np.where(known, probabilities(np.where(known, F, -np.inf)), 0)
+    step, ridge = p.step_size[row, None, None].astype(x.dtype), p.ridge[j, None, None].astype(x.dtype)
+    w = s.w - step * (x[:, :, None] * (Q - y)[:, None, :] + ridge * s.w)  # w_k - step ((q_k - y_k) x + ridge w_k)
+    applied: Array = np.isfinite(w).all(axis=(1, 2))
+    s.w[applied] = w[applied]
+    s.seen[applied] += y[applied]
+    return applied
+
+
+fleet_learn = make_batched_rounds(step_members)

@@ -1,0 +1,87 @@
+"""Rows of a fleet that have weights: what its kernel learns instead of them (docs/decisions/0048)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from orfit_bench.learners import weighting
+from orfit_bench.learners.fleets.rows import FleetRows, HostArray
+from orfit_bench.learners.rule import Rule
+from orfit_bench.spec.arrays import take, to_host
+from orfit_bench.spec.backend import Array
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows:
+    """The rows and targets (n', c) that a kernel learns, and where they come from.
+
+    Without weights they are those of the call. Otherwise source (n',) are the rows of the call, sorted by member, that
+    they repeat, root (n', 1) the factors by which they were multiplied, and step_part (n',) the parts of a step.
+    """
+
+    rows: FleetRows
+    Y: Array
+    source: HostArray | None = None
+    root: Array | None = None
+    step_part: HostArray | None = None
+
+    def predictions(self, found: Array) -> HostArray:
+        """The predictions of the rows of the call in host memory, from those of the rows that were learned."""
+        if self.root is not None:
+            found = found / self.root
+        predictions: HostArray = to_host(found)
+        if self.source is None:
+            return predictions
+        return predictions[np.unique(self.source, return_index=True)[1]]
+
+    def rows_of_call(self, given: FleetRows, learned: HostArray) -> HostArray:
+        """How many rows of the call each of its members learned: those before the first that it refused."""
+        if self.source is None:
+            return learned
+        found = np.array(given.counts)
+        for j in np.flatnonzero(learned < self.rows.counts):
+            place = np.searchsorted(given.members, self.rows.members[j])
+            found[place] = self.source[self.rows.starts[j] + learned[j]] - given.starts[place]
+        return found
+
+
+def read_weights(value: object, X: object, rows: FleetRows, rule: Rule, predict: bool) -> HostArray | None:
+    """The weights (n,) sorted as the rows; TypeError or ValueError where a fleet cannot learn them."""
+    if value is None:
+        return None
+    name = rule.method.name
+    if weighting.require(rule.method).rule == "noise":
+        raise TypeError(f"sample_weight: fleets of {name} learn no weights: use single learners, or scale the rows")
+    weights = weighting.validate(value, rule, rows.shape, X)
+    if (weights < 0).any():
+        raise ValueError(f"{weighting.first(weights, weights < 0)}: a fleet unlearns no rows, use single learners")
+    if predict and not weights.all():
+        raise ValueError(
+            f"{weighting.first(weights, weights == 0)}: a fleet predicts only the rows that it learns; leave such "
+            f"rows out, and pass them to predict"
+        )
+    return np.asarray(rows.sort(weights.reshape(-1)))
+
+
+def weigh_rows(rule: Rule, rows: FleetRows, Y: Array, weights: HostArray | None) -> KernelRows:
+    """The rows that a kernel learns for rows with these weights."""
+    if weights is None:
+        return KernelRows(rows, Y)
+    if weighting.require(rule.method).repeats_rows:
+        source, part = weighting.repetitions(weights, rule.dtype)
+        return KernelRows(_selected(rows, source), take(Y, source), source, step_part=part)
+    roots = weighting.signed_roots(weights, rule.dtype)
+    source = np.flatnonzero(roots)
+    root = rule.place(roots[source])[:, None]
+    return KernelRows(_selected(rows, source, root), root * rule.place(take(Y, source)), source, root)
+
+
+def _selected(rows: FleetRows, source: HostArray, root: Array | None = None) -> FleetRows:
+    """These rows, some of them several times, or times the root of their weight; and the members that have any."""
+    members, counts = np.unique(np.repeat(rows.members, rows.counts)[source], return_counts=True)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64, copy=False)
+    order = source if rows.order is None else rows.order[source]
+    X = take(rows.X, source)
+    return replace(rows, X=X if root is None else root * X, given=(members, starts), order=order)

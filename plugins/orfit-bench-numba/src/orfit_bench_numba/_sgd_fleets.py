@@ -1,0 +1,79 @@
+"""Fleets of sgd: each member takes the steps of one learner, with its own settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Indices
+from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._sgd_steps import LOSS_PARAMETERS, LOSSES, Schedule, Weights, take_steps
+
+
+@compiled("M M M w R R I I (r r r) i (r r r) I W i i")
+def learn_members(
+    W: Array,
+    previous: Array,
+    average: Array,
+    total: Array,
+    X: Array,
+    Y: Array,
+    members: Indices,
+    starts: Indices,
+    schedule: Any,
+    loss: int,
+    numbers: Any,
+    learned: Indices,
+    out: Array,
+    begin: int,
+    end: int,
+) -> None:
+    """Learn the rows of members[begin:end]; counts them in `learned`.
+
+    W, previous and average (N, d, c), total (N,); fields that the state does not have are of size 0. `numbers` are the
+    parameter of the loss, the ridge and the radius of each of `members`. A member stops before a row that would make
+    its weights infinite.
+    """
+    step, beta, counts = schedule
+    parameter, ridge, radius = numbers
+    none = np.empty((0, 1), W.dtype)
+    for j in range(begin, end):
+        i, a, b = members[j], starts[j], starts[j + 1]
+        averaged = total[i : i + 1] if len(total) else total
+        weights = Weights(W[i].reshape(-1), previous[i].reshape(-1), average[i].reshape(-1), averaged)
+        times = Schedule(step[a:b], beta[a:b], counts[a:b])
+        penalty = ridge[j], radius[j]
+        learned[j] = take_steps(
+            X[a:b], Y[a:b], none, weights, times, (loss, parameter[j]), penalty, 1, 1, True, out[a:b]
+        )
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    """Learn the rows of all members, by the steps of one learner."""
+    learned, dtype = np.zeros(len(p.members), np.int64), X.dtype
+    if not len(X):
+        return learned
+    loss = str(p.loss[0])
+    parameter = getattr(p, LOSS_PARAMETERS[loss]) if loss in LOSS_PARAMETERS else np.zeros(len(learned))
+    numbers = tuple(np.ascontiguousarray(a, dtype) for a in (parameter, p.ridge, p.radius))
+    schedule = tuple(np.ascontiguousarray(a, dtype) for a in (p.step_size, *momentum_and_counts(p, len(X))))
+    absent = np.empty((len(s.w), 0, 0), dtype)
+    fields = s.w, getattr(s, "previous", absent), getattr(s, "average", absent)
+    total = getattr(s, "average_weight", np.empty(0, dtype))
+    predictions = np.empty((0, 0), dtype) if out is None else out
+    given = *fields, total, X, Y, p.members, p.starts, schedule, LOSSES[loss], numbers, learned, predictions
+    on_threads(lambda begin, end: learn_members(*given, begin, end), len(learned), 8.0 * X.size * Y.shape[1])
+    return learned
+
+
+def momentum_and_counts(p: Any, rows: int) -> tuple[Any, Any]:
+    """For each row, the momentum of its step, none in a first one, and the weight of its iterate in the average."""
+    starts, counts = p.starts[:-1], np.diff(p.starts)
+    times = np.repeat(p.t - starts, counts) + np.arange(rows)
+    beta = np.where(times == 1, 0, p.momentum)
+    averaging = str(p.averaging[0])
+    if averaging == "weighted":
+        return beta, p.weights
+    return beta, times >= np.repeat(p.tail_start, counts) if averaging == "tail" else np.ones(rows)

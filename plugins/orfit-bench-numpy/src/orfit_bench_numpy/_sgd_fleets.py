@@ -1,0 +1,115 @@
+"""Fleets of sgd: a step of all members at once, each with its own settings.
+
+Shapes: x (m, d) rows and y (m, r) targets of m members, s.w, v, g (m, d, r). Of a setting that may be a schedule,
+p.NAME holds a value for each row of the call, of any other one for each member.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.kernels.fleets import FleetLearn, make_batched_rounds
+from orfit_bench.kernels.loops import Array
+
+
+def make_sgd_fleet_learn(slopes: Callable[[str, Array, Array, Any], Array]) -> FleetLearn:
+    """`fleet_learn` of sgd, from slopes(loss, E, Y, p): l'(y, f) for errors E and targets Y (m, r)."""
+
+    def step(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+        """w <- Proj(v - step (x l'(y, x'v) + ridge v)) of each member that stays finite; returns which."""
+        if out is not None:
+            out[row] = products(x, prediction_weights(s))
+        v = look_ahead(s, p, j, row)
+        slope = slopes(str(p.loss[0]), y - products(x, v), y, loss_parameters(p, j, x.dtype))
+        g = x[:, :, None] * slope[:, None, :] + column(p.ridge[j], x) * v
+        w = v - column(p.step_size[row], x) * g  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
+        applied: Array = np.isfinite(w).all(axis=(1, 2))
+        if hasattr(s, "average"):
+            applied &= update_averages(s, average_weights(p, j, row), applied)
+        project_to_balls(w, p.radius[j])
+        if hasattr(s, "previous"):
+            s.previous[applied] = s.w[applied]
+        s.w[applied] = w[applied]
+        return applied
+
+    return make_batched_rounds(step)
+
+
+def times(p: Any, j: Array, row: Array) -> Array:
+    """t: the number of the step (m,) in which these members learn these rows."""
+    found: Array = p.t[j] + row - p.starts[j]
+    return found
+
+
+def look_ahead(s: Any, p: Any, j: Array, row: Array) -> Array:
+    """The points v_t at which Nesterov takes the gradient, v_1 = w_1."""
+    w: Array = s.w
+    if not hasattr(s, "previous"):
+        return w
+    beta = np.where(times(p, j, row) == 1, 0, p.momentum[row])
+    v: Array = w + column(beta, w) * (w - s.previous)  # "momentum": v_t = w_t + beta_t (w_t - w_(t-1))
+    return v
+
+
+def project_to_balls(w: Array, radius: Array) -> None:
+    """w <- the nearest point in the ball of its radius (Frobenius norm) of each member."""
+    i = np.flatnonzero(radius < math.inf)
+    if not len(i):
+        return
+    size = np.abs(w[i]).max(axis=(1, 2), keepdims=True)
+    unit = w[i] / np.where(size > 0, size, 1)  # no square over- or underflows
+    length = np.sqrt((unit * unit).sum(axis=(1, 2), keepdims=True))
+    inside = column(radius[i], w) / np.where(length > 0, length, 1)
+    w[i] = np.where(size > inside, unit * inside, w[i])
+
+
+def column(values: Array, x: Array) -> Array:
+    """Numbers of the members (m,), as factors of their weights (m, d, r)."""
+    return values.astype(x.dtype)[:, None, None]
+
+
+def products(x: Array, w: Array) -> Array:
+    """x'w (m, r) of each member."""
+    found: Array = (x[:, None] @ w)[:, 0]
+    return found
+
+
+def prediction_weights(s: Any) -> Array:
+    """The averages of members that have one, the weights of the others."""
+    w: Array = s.w
+    return np.where((s.average_weight > 0)[:, None, None], s.average, w) if hasattr(s, "average") else w
+
+
+class LossParameters(NamedTuple):
+    """The parameters of the losses, for errors (m, r)."""
+
+    batch_size: int
+    delta: Array
+    epsilon: Array
+    tau: Array
+
+
+def loss_parameters(p: Any, j: Array, dtype: Any) -> LossParameters:
+    """Those of these members."""
+    delta, epsilon, tau = (values[j, None].astype(dtype) for values in (p.delta, p.epsilon, p.tau))
+    return LossParameters(len(j), delta, epsilon, tau)
+
+
+def average_weights(p: Any, j: Array, row: Array) -> Array:
+    """a_t (m,): the weight of each member's w_t in its average."""
+    if p.averaging[0] == "weighted":
+        return np.asarray(p.weights[row], float)
+    return np.where(p.averaging[0] == "uniform", 1.0, times(p, j, row) >= p.tail_start[j])
+
+
+def update_averages(s: Any, a: Array, applied: Array) -> Array:
+    """The weighted means take in w_t ("averaging") of members that apply; returns whose sums of weights stay finite."""
+    total = s.average_weight + a.astype(s.w.dtype)
+    finite: Array = np.isfinite(total)
+    i = np.flatnonzero(applied & finite & (a > 0))
+    share = (a[i].astype(s.w.dtype) / total[i])[:, None, None]
+    s.average[i] = (1 - share) * s.average[i] + share * s.w[i]
+    s.average_weight[i] = total[i]
+    return finite
