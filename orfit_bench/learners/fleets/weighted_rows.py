@@ -71,17 +71,17 @@ def weigh_rows(rule: Rule, rows: FleetRows, Y: Array, weights: HostArray | None)
         return KernelRows(rows, Y)
     if weighting.require(rule.method).repeats_rows:
         source, part = weighting.repetitions(weights, rule.dtype)
-        return KernelRows(_selected(rows, source), take(Y, source), source, step_part=part)
+        return KernelRows(_selected(rows, take(rows.X, source), source), take(Y, source), source, step_part=part)
     roots = weighting.signed_roots(weights, rule.dtype)
     source = np.flatnonzero(roots)
     root = rule.place(roots[source])[:, None]
-    return KernelRows(_selected(rows, source, root), root * rule.place(take(Y, source)), source, root)
+    X, Y = (root * rule.place(take(a, source)) for a in (rows.X, Y))
+    return KernelRows(_selected(rows, X, source), Y, source, root)
 
 
-def _selected(rows: FleetRows, source: HostArray, root: Array | None = None) -> FleetRows:
-    """These rows, some of them several times, or times the root of their weight; and the members that have any."""
+def _selected(rows: FleetRows, X: Array, source: HostArray) -> FleetRows:
+    """Rows X that are these of the call, some of them several times; and the members that have any."""
     members, counts = np.unique(np.repeat(rows.members, rows.counts)[source], return_counts=True)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64, copy=False)
     order = source if rows.order is None else rows.order[source]
-    X = take(rows.X, source)
-    return replace(rows, X=X if root is None else root * X, given=(members, starts), order=order)
+    return replace(rows, X=X, given=(members, starts), order=order)

@@ -64,13 +64,13 @@ def learn_members(
 
 @compiled("W w R R r f i W")
 def descend(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Scalar, rows: int, out: Array) -> Any:
-    """Learn steps of `rows` rows; returns the number of rows learned: the next step would not be finite."""
+    """Take the steps of `take_steps`; returns the number of rows learned."""
     return take_steps(w, seen, X, Y, step, ridge, rows, out)
 
 
 @inline
 def take_steps(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Any, rows: int, out: Array) -> Any:
-    """The same for the rows of one member of a fleet."""
+    """Learn steps of `rows` rows; returns the number of rows learned: the next step would not be finite."""
     n, d = X.shape
     c = w.shape[1]
     e, G = np.empty(c, w.dtype), np.empty((d, c), w.dtype)
