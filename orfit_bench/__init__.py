@@ -1,4 +1,11 @@
-"""orfit_bench: the place where streaming learners are proved right, compared fairly and kept fast.
+"""Streaming learners for regression, classification, filtering and online PCA.
+
+`create` makes a learner of a method by its name; `methods()` has the names with their declarations, and `load` reads a
+saved learner. `fleet` makes many small learners, `learn` learns parts of the rows in parallel, and `pipeline` puts
+transforms of the rows before a learner.
+
+The subpackages are imported by name: `orfit_bench.bench` (the benchmark), `orfit_bench.conformance` (checks of
+implementations), `orfit_bench.spec` (what plugins declare), `orfit_bench.sklearn` and `orfit_bench.river` (estimators).
 
 >>> import orfit_bench as ob
 >>> rls = ob.create("rls", forgetting_factor=0.99)
@@ -70,7 +77,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`learn`, imported when it is first used, because it imports what reads tables and starts processes."""
+    """Import `learn` on first use: it imports modules that read tables and start processes."""
     if name == "learn":
         from orfit_bench.sharding import learn
 
@@ -79,7 +86,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names, and the subpackages for users that have been imported; nothing that this module only uses."""
+    imported = {"bench", "conformance", "river", "sklearn", "spec"} & set(globals())
+    return sorted({*__all__, *imported, *(name for name in globals() if name.startswith("__"))})
 
 
 def methods() -> Mapping[str, Method]:

@@ -7,7 +7,7 @@ Jacobian, and passes one linearized block to the kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from typing import Any
 
@@ -70,15 +70,16 @@ class Model:
     array([3. , 0.5])
     """
 
+    # The repr has the name alone: it is in the signature of `create`, where functions are shown by their addresses.
     name: str
-    predict: Callable[[Array, Array], Array]
-    jacobian: Callable[[Array, Array], Array]
-    parameters: int | Callable[[int, int], int]
-    start: Callable[[Callable[[int], Array], int, int], Array | None] = _nothing
-    shapes: Callable[[int, int], tuple[tuple[int, int], ...]] | None = None
-    layers: Callable[[Array, Array], tuple[Array, ...]] | None = None
-    pullback: Callable[[Array, Array, Array], Array] | None = None
-    with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = None
+    predict: Callable[[Array, Array], Array] = field(repr=False)
+    jacobian: Callable[[Array, Array], Array] = field(repr=False)
+    parameters: int | Callable[[int, int], int] = field(repr=False)
+    start: Callable[[Callable[[int], Array], int, int], Array | None] = field(default=_nothing, repr=False)
+    shapes: Callable[[int, int], tuple[tuple[int, int], ...]] | None = field(default=None, repr=False)
+    layers: Callable[[Array, Array], tuple[Array, ...]] | None = field(default=None, repr=False)
+    pullback: Callable[[Array, Array, Array], Array] | None = field(default=None, repr=False)
+    with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = field(default=None, repr=False)
 
     def size(self, d: int, c: int) -> int:
         """Return the number of parameters.

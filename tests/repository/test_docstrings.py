@@ -102,6 +102,16 @@ def test_public_docstrings_are_complete():
     assert not {name: lacking for name, function in functions.items() if (lacking := missing(function))}
 
 
+def test_dir_has_public_names_alone():
+    listed = {name for name in dir(ob) if name[0] != "_"}
+    assert set(ob.__all__) <= listed
+    assert listed - set(ob.__all__) <= {"bench", "conformance", "river", "sklearn", "spec"}
+
+
+def test_signatures_show_no_addresses_of_functions():
+    assert "model: 'Model | str' = Model(name='linear')" in str(inspect.signature(ob.create))
+
+
 def without_sections(x) -> int:
     """Return x."""
 
