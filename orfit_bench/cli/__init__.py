@@ -196,20 +196,9 @@ def main(strict_plugins: bool, debug: bool) -> None:
       orfit-bench list                  list methods, backends, streams, plugins
       orfit-bench list rls              describe one method, stream, ...
       orfit-bench run                   compare all methods on all backends
-      orfit-bench show results.nc       print the result tables again
-      orfit-bench report results.nc     write an HTML report
-      orfit-bench plot results.nc       write the figures to files
-      orfit-bench compare A.nc B.nc     report what got worse in B
-      orfit-bench conform rls           run the conformance checks of a method
-      orfit-bench mutants my-plugin     test whether the checks notice mistakes
-      orfit-bench gate main             compare two commits for regressions
-      orfit-bench laws                  measure the theorems about the methods
-      orfit-bench map                   draw a map of equivalent methods
-      orfit-bench reproduce             recompute the experiments of the papers
-      orfit-bench verify results.nc     check that saved files are unchanged
-      orfit-bench roofline              measure the limits of this machine
-      orfit-bench warm                  compile all kernels ahead of time
+      orfit-bench report results.nc     write an HTML report of the results
       orfit-bench new-plugin my-lms     create a plugin from a template
+      orfit-bench conform my-lms        check the plugin
       orfit-bench --debug run           show tracebacks of errors
 
     Use orfit-bench COMMAND --help for the options of a command.

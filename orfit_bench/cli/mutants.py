@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OUTPUT = Path("mutants")
 
 
-@click.command("mutants")
+@click.command("mutants", short_help="Test whether the checks notice mistakes.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option(
     "--backend", "backends", multiple=True, metavar="NAME", help="Judge the kernels of this backend. Default: all."

@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
     description: str
 
 
-@click.command("verify")
+@click.command("verify", short_help="Check that saved files are unchanged.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 def verify_command(files: tuple[Path, ...]) -> None:
     """Check that saved states (.npz), results (.nc) and journals are complete and unchanged.

@@ -42,6 +42,10 @@ class TestUsage:
     def test_help_fits_80_columns(self, command):
         assert max(map(len, invoke(*command, "--help").output.splitlines())) <= 80
 
+    def test_no_line_of_the_list_of_commands_is_cut(self):
+        listed = invoke("--help").output.split("Commands:\n")[1]
+        assert all(line.endswith(".") and not line.endswith("...") for line in listed.splitlines())
+
     def test_the_suite_file_of_the_help_is_one(self, tmp_path):
         text = invoke("run", "--help").output.split("every line is optional:\n")[1].split("\n\n")[0]
         assert text.count("=") > 8
