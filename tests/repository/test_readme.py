@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import dev
+
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,11 +22,10 @@ def test_the_python_of_the_readme_runs():
     assert failed == 0
 
 
-def test_the_python_of_the_learners_page_runs():
-    failed, tried = doctest.testfile(
-        str(ROOT / "docs/learners.md"), module_relative=False, optionflags=doctest.ELLIPSIS
-    )
-    assert (failed, tried > 30) == (0, True)
+@pytest.mark.parametrize(("page", "fewest"), [("learners", 40), ("streams", 12), ("signals", 25)])
+def test_the_python_of_the_pages_on_learners_and_their_rows_runs(page, fewest):
+    failed, tried = doctest.testfile(str(ROOT / f"docs/{page}.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert (failed, tried > fewest) == (0, True)
 
 
 def test_the_python_of_the_page_on_other_libraries_runs():
@@ -50,6 +51,25 @@ def test_the_options_of_the_readme_exist(line):
     )
     for option in arguments:
         assert not option.startswith("--") or option in helped.stdout
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_package_is_named_where_the_parts_are_listed(page):
+    text = (ROOT / page).read_text()
+    packages = {path.parent.name for path in (ROOT / "orfit_bench").glob("*/__init__.py")}
+    assert not {name for name in packages if f"{name}/" not in text}
+
+
+def test_every_command_of_developers_is_listed_for_them():
+    commands = re.findall(r"^(\w+) {2,}\S", dev.__doc__, flags=re.MULTILINE)
+    table = (ROOT / "CONTRIBUTING.md").read_text().split("## Where things are")[0]
+    assert len(commands) > 15
+    assert not {command for command in commands if f"dev.py {command}`" not in table and f"`{command}`" not in table}
+
+
+def test_every_page_is_in_the_list_of_the_readme():
+    listed = TEXT.split("## Documentation")[1]
+    assert not {page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in listed}
 
 
 def test_links_of_the_documents_lead_somewhere():
