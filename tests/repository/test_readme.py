@@ -72,6 +72,12 @@ def test_every_page_is_in_the_list_of_the_readme():
     assert not {page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in listed}
 
 
+def test_terms_of_the_glossary_are_in_order():
+    terms = re.findall(r"^\| (.+?) \| ", (ROOT / "docs/glossary.md").read_text(), flags=re.MULTILINE)[1:]
+    assert len(terms) > 50
+    assert terms == sorted(terms, key=str.lower)
+
+
 def test_links_of_the_documents_lead_somewhere():
     for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.S)):
