@@ -1,0 +1,158 @@
+"""Defects of streams, metrics, models and experiments, each as a sentence for the author."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
+
+import numpy as np
+
+import orfit_bench as ob
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Data, Experiment, Metric, Model, Record, Stream
+from orfit_bench.spec.metric import Direction
+
+ROWS, FEATURES = 40, 3
+KINDS_OF_RECORDS = ("rls", "class_rls", "oja")
+"""A regression, a classification and a subspace."""
+STEP = 1e-6
+DEVIATION = 1e-5
+"""The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
+
+
+def find_stream_defects(stream: Stream) -> Iterator[str]:
+    """Yield what is wrong: loads that differ, shapes, numbers that are not finite, a y that is not what it offers."""
+    first, second = stream.load(), stream.load()
+    for part in ("X", "y", "test", "validation", "tasks"):
+        a, b = (_arrays(getattr(data, part)) for data in (first, second))
+        if len(a) != len(b) or not all(map(_is_equal, a, b)):
+            yield f"two loads give different {part}; draw random numbers from a setting `seed`"
+    d = np.shape(first.X)[1]
+    tests = {"the stream": (first.X, first.y), "test": first.test, "validation": first.validation}
+    for what, rows in tests.items():
+        if rows is None:
+            continue
+        X, y = (None if part is None else np.asarray(part) for part in rows)
+        if X is None or X.ndim != 2 or X.shape[1] != d:
+            yield f"{what} has X of shape {None if X is None else X.shape}, want (rows, {d})"
+        elif not np.isfinite(np.asarray(X, float)).all():
+            yield f"{what} has values in X that are not finite"
+        elif (y is None) != (first.y is None) or (y is not None and len(y) != len(X)):
+            yield f"{what} has {len(X)} rows of X and {'no' if y is None else len(y)} targets"
+    if (first.y is None) != (stream.offers == "rows"):
+        yield f"it declares offers={stream.offers!r}, but y is {'None' if first.y is None else 'not None'}"
+
+
+def _arrays(part: Any) -> list[Any]:
+    parts = part if isinstance(part, tuple) else (part,)
+    return [np.asarray(array) for array in parts]
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    """Whether two arrays of any dtype are equal, with NaN equal to NaN."""
+    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def find_metric_defects(metric: Metric) -> Iterator[str]:
+    """Yield what is wrong: an unknown direction, values that are neither finite nor None, learners that it changes."""
+    directions = get_args(Direction)
+    if metric.better not in directions:
+        yield f"better={metric.better!r}, want one of {', '.join(directions)}"
+    values, changed = _measured(metric, KINDS_OF_RECORDS)
+    if all(value is None for value in values.values()):
+        others = [
+            name
+            for name in registry().methods
+            if not registry().suppliers.get(("methods", name), "").startswith("orfit-bench ")
+        ]
+        more, changed_more = _measured(metric, others)
+        values, changed = values | more, changed + changed_more
+    if all(value is None for value in values.values()):
+        yield f"it is None for each of {', '.join(values)}, so no table would show it"
+    for method, value in values.items():
+        if value is not None and not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
+            yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
+    if changed:
+        yield f"measure changed record.learner ({', '.join(changed)}): let it work on record.learner.copy()"
+
+
+def _measured(metric: Metric, methods: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
+    """The value of the metric for each of these methods that can learn, and the methods whose learner it changed."""
+    values, changed = {}, []
+    for record in _records(methods):
+        name, before = record.learner.rule.method.name, record.learner.state().copy(deep=True)
+        values[name] = metric.measure(record)
+        if not record.learner.state().identical(before):
+            changed.append(name)
+    return values, changed
+
+
+def _records(methods: Iterable[str]) -> Iterator[Record]:
+    """Records of learners of these methods, with two tasks and a test set; methods that cannot learn are left out."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal(ROWS)
+    for method in methods:
+        traits = registry().methods[method].traits
+        targets = None if not traits.supervised else (y > 0).astype(int) if traits.labels else y
+        learned, held_out = (None, None) if targets is None else (targets[:30], targets[30:])
+        data = Data(X[:30], learned, test=(X[30:], held_out), tasks=(0, 15, 30))
+        try:
+            learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
+        except Exception:  # the checks of this method say why
+            continue
+        yield Record(
+            data=data,
+            learner=learner,
+            seconds=0.01,
+            rows_learned=30,
+            rows=np.array([15, 30]),
+            test_error=np.array([0.5, 0.25]),
+            task_error=np.array([[0.5, np.nan], [0.4, 0.3]]),
+            stream_error=0.4,
+            a_priori=np.full(30, 0.5) if method == "rls" else None,
+            latency=np.full(10, 1e-4),
+            host_bytes=1e4,
+            device_bytes=1e4 if method == "rls" else None,
+            limit=1e6,
+        )
+
+
+def find_experiment_defects(experiment: Experiment) -> Iterator[str]:
+    """Yield what is wrong: a runner that cannot be imported or called."""
+    module, _, function = experiment.runner.partition(":")
+    try:
+        runner = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        yield f"the runner {experiment.runner!r} cannot be imported: {error}"
+    else:
+        if not callable(runner):
+            yield f"the runner {experiment.runner!r} is {type(runner).__name__}, want a function"
+
+
+def find_model_defects(model: Model) -> Iterator[str]:
+    """Yield what is wrong: shapes, or a Jacobian that is not the derivative of the predictions."""
+    rng = np.random.default_rng(0)
+    c = 1
+    p = model.size(FEATURES, c)
+    w, X = 0.5 * rng.standard_normal(p), rng.standard_normal((5, FEATURES))
+    start = model.start(rng.standard_normal, FEATURES, c)
+    if start is not None and (np.shape(start) != (p,) or not np.isfinite(start).all()):
+        yield f"start gives shape {np.shape(start)} or values that are not finite, want ({p},)"
+    predictions = np.asarray(model.predict(w, X))
+    if predictions.shape != (len(X), c):
+        yield f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), c)}"
+        return
+    for x in X:
+        J = np.asarray(model.jacobian(w, x))
+        if J.shape != (c, p):
+            yield f"jacobian gives shape {J.shape}, want {(c, p)}"
+            return
+        steps = STEP * np.eye(p)
+        moved = [[model.predict(w + sign * step, x[None])[0] for step in steps] for sign in (1, -1)]
+        want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * STEP)).T
+        if (off := float(abs(J - want).max())) > DEVIATION * (1 + float(abs(want).max())):
+            column = abs(J - want).max(0).argmax()
+            yield f"jacobian differs by {off:.1e} from the derivative of predict (column {column})"
+            return
