@@ -48,7 +48,7 @@ class DivergedError(ArithmeticError):
         self.members = members
 
     def __reduce__(self) -> tuple[type[DivergedError], tuple[str, int, int, tuple[int, ...]]]:
-        """Let it cross to another process whole."""
+        """Keep all attributes when the error is sent to another process."""
         return type(self), (str(self), self.step, self.row, self.members)
 
 

@@ -108,7 +108,7 @@ class DelayLine:
         return {"taps": self._length // self._width, "channels": self._width, "dtype": self._buffer.dtype, "held": held}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A line of its own that goes on from these samples."""
+        """Restore a line with its own copy of these samples."""
         self.__init__(state["taps"], state["channels"], state["dtype"])  # type: ignore[misc]
         held = state["held"]
         self._start = len(self._buffer) - self._length

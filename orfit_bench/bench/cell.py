@@ -187,7 +187,7 @@ def _check_count(learner: Any, rows: int) -> None:
 
 
 def identify_rows(cell: Cell) -> str:
-    """What tells the rows of a cell from others, as in the record of the cell; empty if they cannot be loaded."""
+    """What identifies the rows of a cell, as in its record; empty if they cannot be loaded."""
     try:
         return _identity_of_rows(cell, cell.data())
     except (Exception, SystemExit):  # the cell will say why
@@ -206,7 +206,7 @@ def _hash_of_rows(data: Data) -> str:
 
 
 def _key_of_rows(cell: Cell) -> str:
-    """What tells rows that stay in a file from others, where no seed changes them; empty otherwise."""
+    """What identifies rows that stay in a file and depend on no seed; empty for other rows."""
     if depends_on_seed(find_stream(cell.stream), cell.stream_settings):
         return ""
     return make_key({"stream": cell.stream, "settings": dict(cell.stream_settings)})

@@ -112,7 +112,7 @@ def origin(results: xarray.Dataset, name: str) -> list[str]:
 
 
 def _common(results: Sequence[xarray.Dataset]) -> dict[str, str]:
-    """The attributes of the latest result; attributes that are coordinates of the cells are per cell."""
+    """The attributes of the latest result; what differs between runs is in coordinates of the cells."""
     last = max(results, key=lambda r: str(r.attrs["date"]))
     return {name: str(value) for name, value in last.attrs.items() if name != "format"}
 
@@ -128,7 +128,7 @@ def _with_origin(results: xarray.Dataset) -> xarray.Dataset:
 
 
 def _texts(results: xarray.Dataset, kind: Any) -> xarray.Dataset:
-    """Convert texts to objects, which can be concatenated at any length, or back."""
+    """Convert coordinates of texts to this kind: object, so that texts of any lengths can be concatenated, or back."""
     names = [name for name, c in results.coords.items() if c.dtype.kind in "UO"]
     return results.assign_coords({name: results[name].astype(kind) for name in names})
 

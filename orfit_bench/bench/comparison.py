@@ -80,7 +80,7 @@ def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str],
 
 
 def _varying(cells: list[dict[str, Any]]) -> list[str]:
-    """The coordinates and settings of the stream in which cells differ, as the seed; without those of every label."""
+    """The names of the details (such as the seed) and of the settings of streams in which these cells differ."""
     names = [name for name in dict.fromkeys(chain(*cells)) if name in DETAILS or name.startswith("stream_")]
     return [name for name in names if len({json.dumps(cell.get(name)) for cell in cells}) > 1]
 
@@ -105,7 +105,7 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
 
 
 def _difference(before: xarray.Dataset, after: xarray.Dataset) -> str:
-    """In what the two cells differ that are most alike, of the first ones."""
+    """How the two most similar cells differ, one of each result, among the first `MOST` of each."""
     one, other = (
         [_description(results, i) for i in range(min(MOST, results.sizes["cell"]))] for results in (before, after)
     )
@@ -168,7 +168,7 @@ def _of_cell(
 
 
 def _relative(old: float, new: float, metric: Metric) -> float:
-    """The change relative to the old value, NaN if one is missing; values up to the floor of the metric count as it."""
+    """The change relative to the old value, or to the metric's floor if that is larger; NaN if a value is missing."""
     if math.isnan(old) or math.isnan(new):
         return math.nan
     if old == new or max(abs(old), abs(new)) <= metric.floor:

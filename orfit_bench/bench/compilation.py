@@ -1,4 +1,4 @@
-"""Compiling kernels in several processes before a suite is measured, one cell at a time, by a single one."""
+"""Compiling kernels in several processes, before a single process measures the cells of a suite one at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 300.0
 
 
 def compile_ahead(cells: Iterable[Cell]) -> dict[str, float]:
-    """Compile what cells need, in several processes, and return the seconds of those that took it.
+    """Compile what cells need, in several processes, and return the seconds that this took for each cell.
 
     One cell for each method, backend, dtype, model and stream: what others compile is the same, or is compiled when
     they are run. Errors are left to the run, which records them. Nothing is done for a single kernel or core, and for

@@ -53,7 +53,7 @@ def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[floa
 
 
 def _is_own(metric: Metric) -> bool:
-    """Whether this package supplies it, whose metrics change no learner."""
+    """Whether this package supplies the metric. Its own metrics change no learner."""
     return _supplier(metric).rpartition(" ")[0] == OWN
 
 

@@ -109,7 +109,7 @@ class SubprocessExecutor:
         return file
 
     def _call(self, call: Call, memory: int | None = None) -> Answer:
-        """Run a call, which may allocate so many bytes; threads may do so at the same time."""
+        """Run a call that may allocate `memory` bytes; several threads may run calls at the same time."""
         if self._process:
             try:
                 return Answer(self._process.call(call))

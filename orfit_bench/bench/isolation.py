@@ -46,7 +46,7 @@ def kernels_of(cells: Iterable[Cell]) -> list[Kernel]:
 
 
 def prepare(kernels: list[Kernel], readers: Sequence[str] = ()) -> Kernel | None:
-    """Import these kernels and load their machine code; return the one that replaced functions thereby, if any.
+    """Import these kernels and load their machine code; return the first that replaced functions of others, if any.
 
     Kernels on a device are left to the cells, since a device cannot be used after a fork.
     """

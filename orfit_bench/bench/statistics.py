@@ -111,7 +111,7 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
 
 
 def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[float]:
-    """The values of cells, but one only of those with the same rows and the same value, which are no samples."""
+    """The values of cells; cells with the same rows and the same value are one sample, and count once."""
     samples = _samples(results)
     return list(
         {(samples[i], value): value for i in cells if not isnan(value := float(results[name].values[i]))}.values()
@@ -119,7 +119,7 @@ def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[f
 
 
 def _samples(results: xarray.Dataset) -> list[str]:
-    """What tells the rows of each cell from those of other cells of its stream: their hash, or the seed."""
+    """What identifies the rows of each cell among the cells of its stream: their hash, or the seed."""
     hashes = results[ROWS_HASH].values if ROWS_HASH in results.coords else [""] * results.sizes["cell"]
     return [str(known or f"seed {seed}") for known, seed in zip(hashes, results["seed"].values, strict=True)]
 

@@ -67,7 +67,7 @@ def variables_set() -> Iterator[set[str]]:
 
 @contextmanager
 def altered(variables: Collection[str] = ()) -> Iterator[None]:
-    """Give all of it but the number of threads other values, that change nothing else, and restore it at the end.
+    """Change all of it but the number of threads to values without other effects, and restore it at the end.
 
     Code that sets one of them to the same value each time is noticed only if it had another one before. Of the
     environment, the given variables are altered.

@@ -1,4 +1,4 @@
-"""What a process is doing, where the process that waits for it can read it, even after it has crashed."""
+"""What a process is doing, in memory that the process waiting for it can read, even after a crash."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def _set(texts: list[bytes]) -> None:
 
 
 def read(memory: mmap) -> str:
-    """What a process that reports there was doing at last; empty if nothing."""
+    """What the process that reports there was last doing; empty if it reported nothing."""
     return bytes(memory[:]).rstrip(b"\0").decode(errors="replace")

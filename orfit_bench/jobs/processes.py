@@ -47,7 +47,7 @@ class Call(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A call that runs in a process. Its time is that of a clock that nobody sets."""
+    """A call that runs in a process. Its time is measured by a monotonic clock."""
 
     future: Future[Any]
     timeout: float

@@ -1,4 +1,4 @@
-"""What to say where a learner or an estimator is asked for an attribute that its kind does not have."""
+"""Messages for attributes and arguments that a learner or an estimator of this kind does not have."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Attributes:
     # ------------------------------------------------------------------ for subclasses
 
     def _set_state(self, state: LearnerState | None) -> None:
-        """Have this state. In the one before, a thread that has read it must not learn."""
+        """Replace the state. A thread that still holds the previous one must not learn in it."""
         if self._state is not None and self._state is not state:
             self._state.permit = DISCARDED
         if state is not None and state.permit is not DISCARDED:
@@ -111,7 +111,7 @@ class Attributes:
         self._state = state
 
     def _replace_state(self, state: LearnerState | None) -> None:
-        """Have a state that this learner has made in a call that holds the permit."""
+        """Replace the state by one that this learner has made, in a call that holds the permit."""
         if state is not None:
             state.permit = self.permit
         self.live_state = state

@@ -1,4 +1,4 @@
-"""What a learner of labels answers: scores, labels and probabilities."""
+"""Predictions of a learner of labels: scores, labels and probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner of numbers answers: predictions, their uncertainty and probabilities."""
+"""Predictions of a learner of numbers, with their uncertainty and probabilities."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def take(permit: list[None]) -> None:
 
 
 class HasPermit(Protocol):
-    """What changes, by one thread at a time."""
+    """An object that only one thread at a time may change."""
 
     permit: list[None]
 

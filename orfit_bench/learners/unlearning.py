@@ -97,7 +97,7 @@ def _decayed(rule: Configuration, state: LearnerState, of: Minuend) -> HostArray
 
 
 def _kept(rule: Configuration, steps: int) -> float:
-    """What is left of a sum after so many steps; with a factor above 1 the sums are divided by it, so all."""
+    """The share of a sum that is left after so many steps: ff^steps, or 1 for a forgetting factor above 1."""
     return min(float(rule.settings.get("forgetting_factor", 1)), 1.0) ** steps
 
 

@@ -55,7 +55,7 @@ def widened(learner: Learner, more: int) -> Any:
 
 
 def _unseen(learner: Learner, state: LearnerState, more: int) -> dict[str, Any]:
-    """The fields, of those that do not start at zero, of a learner that got as many rows, all zero."""
+    """The fields that do not start at zero, of a learner of `more` features that learned as many rows of zeros."""
     rule = learner.rule
     started = [f.name for f in rule.layout(state.sizes).fields if f.start and FEATURES & set(f.dims)]
     if not (started and rule.method.traits.supervised):

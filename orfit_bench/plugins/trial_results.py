@@ -36,7 +36,7 @@ class Tried(NamedTuple):
 
     @property
     def wait(self) -> float:
-        """The seconds until it is tried again, since its cause may lie outside of its files."""
+        """The seconds after which it is tried again, since the cause may lie outside its files."""
         return max(SHORTEST, TIMES * self.seconds)
 
     def holds(self) -> bool:

@@ -43,7 +43,7 @@ class OnDask:
         self._waiting.clear()
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The values; each is fetched as soon as it is there, so that only tasks that were running are replayed."""
+        """The values in order. Each is fetched as soon as it is computed, so that only running tasks are replayed."""
         given = dict(enumerate(calls))
         finished, values = self._finish(task, given), dict[int, Any]()
         for turn in range(len(given)):

@@ -70,7 +70,7 @@ class Processes:
         self._processes = processes
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The values; at most twice as many of them as processes are there before their turn."""
+        """The values in order; at most twice as many as there are processes are computed before their turn."""
         remaining, free = enumerate(calls), list(self._processes)
         at_work: dict[Future[Any], tuple[int, tuple[Any, ...], Process, Running]] = {}
         died: dict[int, tuple[Any, ...]] = {}

@@ -70,7 +70,7 @@ class _Hook:
         self._lock, self._count = Lock(), 0
 
     def begin(self) -> None:
-        """Record for one more thread, whatever is filtered here."""
+        """Begin to record for a thread, whatever the filters of this process are."""
         with self._lock:
             if not self._count:
                 self._before = warnings.catch_warnings()
@@ -81,7 +81,7 @@ class _Hook:
             self._count += 1
 
     def end(self) -> None:
-        """Record for one less; the last one leaves all as it was."""
+        """End recording for a thread; the last one restores what was there before."""
         with self._lock:
             self._count -= 1
             if not self._count:

@@ -1,4 +1,4 @@
-"""What the estimators of all kinds share: their parameters, their learner, and how they are carried."""
+"""What the estimators of all kinds share: their parameters, their learner, and pickling."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class FleetParams(Protocol):
 
     @property
     def members(self) -> NDArray[Any]:
-        """The learners that get rows (m,), ascending; each but once."""
+        """The learners that get rows (m,), in ascending order, each once."""
 
     @property
     def starts(self) -> NDArray[Any]:

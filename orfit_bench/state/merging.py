@@ -113,7 +113,7 @@ def _returned_fields(rule: StateRule, sizes: Sizes, known: Mapping[str, Any], re
 
 
 def _larger(a: Minuend | None, b: Minuend | None, steps: int) -> Minuend | None:
-    """What rows of two learners were unlearned from, as if they had been so in the last step."""
+    """The larger of what rows of two learners were unlearned from, as if that had happened in the last step."""
     if a and b:
         return Minuend(larger_squares(a.squares, b.squares), steps)
     found = a or b
@@ -180,7 +180,7 @@ def _check_same_start(one: Fields, other: Fields, seeds: tuple[int, int]) -> Non
 
 
 def mean(rules: Sequence[StateRule], states: Sequence[LearnerState], counts: Sequence[float]) -> list[LearnerState]:
-    """The states with the mean of their weights, in which each counts so often; each keeps its number of steps."""
+    """The states, all with the mean of their weights, weighted by `counts`; each keeps its number of steps."""
     first, method = rules[0], rules[0].method
     fields = [wide(first.layout(state.sizes).arrays(state.arrays)) for state in states]
     there = [name for name in method.combine.averages if name in fields[0]]

@@ -1,4 +1,4 @@
-"""The content of local files by their first bytes, so that one that is not what its ending says is refused clearly."""
+"""The first bytes of local files: a file whose content does not match its ending is refused with a clear message."""
 
 from __future__ import annotations
 

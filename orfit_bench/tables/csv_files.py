@@ -204,7 +204,7 @@ def _separator(header: str) -> str:
 
 
 def _block_size(header: int) -> int:
-    """Bytes that are read at once where the header has so many: a hundred rows, up to 32 MiB, and never less than one.
+    """Bytes to read at once, given those of the header: about a hundred rows, up to 32 MiB, and never less than a row.
 
     Blocks of a few rows take most of the time to set up their columns, and pyarrow reads no row longer than a block.
     """

@@ -1,4 +1,4 @@
-"""What a filter answers: forecasts of observations, smoothed states and likelihoods."""
+"""Estimates of a filter: forecasts of observations, smoothed states and likelihoods."""
 
 from __future__ import annotations
 

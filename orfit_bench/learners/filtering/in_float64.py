@@ -29,7 +29,7 @@ class Pass(NamedTuple):
 
 
 def can_compute_in_float64(given: Pass) -> bool:
-    """Whether all rows have noise: without, rounding of rows in float32 would count as what they say in float64."""
+    """Whether all rows have noise: without it, float64 would take the rounding errors of float32 rows for data."""
     return bool((given.p.observation_noise > 0).all())
 
 

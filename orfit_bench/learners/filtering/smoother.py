@@ -96,7 +96,7 @@ def smooth(kernel: Any, steps: FilterPass, rows: Pass, linear: bool, dtype: np.d
 
 
 def largest_change(mean: Array, after: Moments) -> float:
-    """By how many deviations smoothing has moved a mean: so much an error of the inverse covariances counts."""
+    """The largest move of a mean by smoothing, in deviations: the factor of errors of the inverse covariances."""
     xp, variances = mean.__array_namespace__(), variances_of(after)
     moved = xp.abs(after.mean - mean).max(axis=2)
     deviations = xp.sqrt(xp.where(variances > 0, variances, 1))

@@ -1,4 +1,4 @@
-"""What a call of the fleet's kernel needs before it and leaves to be noted after it."""
+"""Checks before a call of a fleet's kernel, and what is noted after it: steps, divergence, lost precision."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def placed(members: Members, sizes: Sizes, record: Any) -> Any:
 
 
 def common_names(names: Sequence[tuple[str, ...]], what: str) -> tuple[str, ...]:
-    """The names that all learners share which have any; ValueError where they differ, also in order."""
+    """The names that all learners with names share; ValueError if they differ, or have another order."""
     found = list(dict.fromkeys(filter(None, names)))
     if len(found) > 1:
         raise ValueError(f"fleet: the learners differ in {what}: {found[0]} and {found[1]}")

@@ -1,4 +1,4 @@
-"""What a pipeline answers: its learner is asked about the transformed rows."""
+"""Predictions of a pipeline: those of its learner for the transformed rows."""
 
 from __future__ import annotations
 

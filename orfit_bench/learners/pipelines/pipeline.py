@@ -181,7 +181,7 @@ class Pipeline(Saving):
         return history
 
     def _adopt(self, other: Pipeline) -> None:
-        """Be in the state of a copy that has learned rows."""
+        """Take over the state of a copy that has learned rows."""
         self.learner.live_state = other.learner.live_state
         self.transforms, self.position = other.transforms, other.position
         self.n_features, self.feature_names = other.n_features, other.feature_names
@@ -217,7 +217,7 @@ class Pipeline(Saving):
         return found
 
     def _go_on(self, transforms: tuple[Transform, ...], X: Array, names: tuple[str, ...]) -> None:
-        """Have these transforms, and know the columns of the rows X."""
+        """Keep these transforms, and the number and names of the columns of X."""
         self.transforms, self.n_features, self.feature_names = transforms, X.shape[1], names
 
     def _learned(self, X: Array) -> tuple[tuple[Transform, ...], Array]:

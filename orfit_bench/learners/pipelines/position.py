@@ -52,7 +52,7 @@ class Position:
     """Rows learned, without those of weight 0 and those taken back."""
 
     def after(self, counts: Array) -> Position:
-        """The position after rows of which these count."""
+        """The position after further rows, whose counts are these."""
         return replace(self, count=self.count + int(counts.sum()))
 
     def rows(self, X: Array, standardizer: Standardizer) -> Array:
@@ -103,7 +103,7 @@ class Position:
         return both if here.count >= SETTLED else both.with_prior_here(learner)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` makes the position of, for JSON."""
+        """The position as JSON values, which `from_dict` reads."""
         return {
             "current": None if self.current is None else self.current.to_dict(),
             "prior": None if self.prior is None else self.prior.to_dict(),

@@ -1,4 +1,4 @@
-"""Running means and standard deviations of columns: values that never change; learning rows gives a new one."""
+"""Running means and standard deviations of columns, as immutable values: learning rows gives a new one."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class Standardizer:
         return np.asarray((X - means) / spreads)
 
     def next_moments(self, X: Array) -> tuple[Array, Array]:
-        """Compute by what each row would be standardized if it were learned next; the standardizer is unchanged.
+        """Compute means and spreads with which each row would be standardized if it were next; nothing is changed.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Transforms of rows: values that never change; learning rows gives a new one."""
+"""Transforms of rows, as immutable values: learning rows gives a new one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Transform(Protocol):
         """The transform after the rows of both; ValueError where they do not fit."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` of its class makes the same transform of, for JSON."""
+        """The transform as JSON values, which `from_dict` of its class reads."""
 
 
 @dataclass(frozen=True)
