@@ -19,6 +19,8 @@ from benchmarks.peers.timing import Case, cpu_seconds
 Array = np.ndarray[Any, Any]
 CHUNK = 256
 SETTINGS = {"step_size": 0.5, "eps": 1e-6}
+SAMPLE_RATE = 8000.0
+"""In hertz."""
 FORMANTS = ((500, 60), (1500, 90), (2500, 120), (3300, 170), (3900, 250))
 """Frequency and bandwidth in hertz of the resonances of a neutral vowel."""
 
@@ -44,9 +46,9 @@ def excitation(noise: Array) -> Array:
     return np.where(t // 2000 % 2 == 0, pulses, noise)
 
 
-def vocal_tract(u: Array, rate: float = 8000.0) -> Array:
+def vocal_tract(u: Array) -> Array:
     """An all-pole filter of order 10 with the resonances of a vowel."""
-    poles = [np.exp((-np.pi * b + 2j * np.pi * f) / rate) for f, b in FORMANTS]
+    poles = [np.exp((-np.pi * b + 2j * np.pi * f) / SAMPLE_RATE) for f, b in FORMANTS]
     a = np.real(np.poly([*poles, *np.conj(poles)]))
     return np.asarray(lfilter([1.0], a, u))
 

@@ -59,12 +59,12 @@ def one_row_per_call(n: int, d: int, dense: bool, backend: str = "numba") -> lis
     return [("orfit_bench", ours), ("filterpy", filterpy), ("simdkalman", simdkalman)]
 
 
-def full_series(n: int, d: int, smooth: bool, backend: str = "numba") -> list[Case]:
+def full_series(n: int, d: int, smooth: bool) -> list[Case]:
     """All rows at once by a filter with a dense transition, and by the smoother."""
     X, y, F, Q = scene(n, d, True)
 
     def ours() -> Any:
-        learner = ob.create("kalman", backend=backend, **settings(F, Q))
+        learner = ob.create("kalman", backend="numba", **settings(F, Q))
         return learner.smooth(X, y) if smooth else learner.prequential(X, y)
 
     def statsmodels() -> Any:

@@ -8,12 +8,14 @@ from statistics import median
 
 Case = tuple[str, Callable[[], object]]
 """A name and a function that does the work once."""
+ROUNDS = 5
+"""Number of timed rounds."""
 
 
-def cpu_seconds(cases: Sequence[Case], rounds: int = 5) -> dict[str, float]:
+def cpu_seconds(cases: Sequence[Case]) -> dict[str, float]:
     """The median CPU seconds of each function, in interleaved rounds after one that is not timed."""
     times: dict[str, list[float]] = {name: [] for name, _ in cases}
-    for i in range(rounds + 1):
+    for i in range(ROUNDS + 1):
         for name, work in cases:
             begin = time.process_time()
             work()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from orfit_bench.conformance.causes import describe
@@ -80,8 +81,10 @@ def conform_isolated(
                 run.run([*processes, *more])
         named, everything = [*names, *backends], not (names or backends or only)
         checked = _check_declared(processes, named, timeout) if named or everything else (0, [])
-        arguments = (plan, run.in_order(), bool(only), None, named, exit_first, everything, checked)
-        report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
+        make = partial(
+            make_report, partial=bool(only), named=named, stopped=exit_first, everything=everything, checked=checked
+        )
+        report: Report = processes[0].call(Call(make, (plan, run.in_order()), START_SECONDS))
     if problems and not plan:  # which say why
         report = replace(report, problems=[line for line in report.problems if not line.startswith(NO_CHECKS)])
     return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
@@ -90,12 +93,12 @@ def conform_isolated(
 def _check_declared(processes: Sequence[Process], named: Sequence[str], timeout: float) -> tuple[int, list[str]]:
     """The number of streams, metrics, models and experiments, and what is wrong with them, each within its time."""
     found: list[Declared] = processes[0].call(Call(list_declared, (named,), START_SECONDS))
-    distinct, faults = list(dict.fromkeys(found)), list[str]()
+    distinct, defects = list(dict.fromkeys(found)), list[str]()
     answers = dict(spread(processes, enumerate(Call(check_declared, (one,), timeout) for one in distinct)))
     for number, one in enumerate(distinct):
         answer = answers[number]
-        faults += [f"{one.hook[:-1]} {one.name!r}: {answer}"] if isinstance(answer, Exception) else answer
-    return len(found), faults
+        defects += [f"{one.hook[:-1]} {one.name!r}: {answer}"] if isinstance(answer, Exception) else answer
+    return len(found), defects
 
 
 def _parts(backend: str, method: str) -> list[tuple[str, Any]]:

@@ -72,8 +72,8 @@ def make_report(
         report.problems.append(f"stopped at the first failure: {len(results)} of {len(plan)} checks were run")
         return report
     capabilities, problems = declared or declarations(plan)
-    n_declared, faults = checked or (check_plugins(named) if named or everything else (0, []))
-    problems = [*problems, *faults]
+    n_declared, defects = checked or (check_plugins(named) if named or everything else (0, []))
+    problems = [*problems, *defects]
     missing = [] if partial else _missing_methods({backend for backend, _ in capabilities} & registry().backends.keys())
     not_run = [] if n_declared and not plan else _not_run(plan, results, named)
     return Report(list(results), capabilities, [*not_run, *problems, *missing], partial, n_declared=n_declared)

@@ -39,7 +39,7 @@ class DiedError(RuntimeError):
 
 
 class Call(NamedTuple):
-    """A module-level function that must not raise, its arguments, and a time limit in seconds."""
+    """A function that can be pickled and must not raise, its arguments, and a time limit in seconds."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]

@@ -78,7 +78,7 @@ def is_device(backend: Any) -> bool:
     return getattr(backend, "device", "cpu") != "cpu"
 
 
-def reference_seconds(spend: float = 0.01) -> float:
+def reference_seconds() -> float:
     """Return the seconds of a workload that no commit changes: matrix products and interpreted steps."""
     A = rows(96, 96)
 
@@ -89,7 +89,7 @@ def reference_seconds(spend: float = 0.01) -> float:
         sum(i * i for i in range(4000))
         return watch.seconds()
 
-    return best_of(timed, spend)
+    return best_of(timed, 0.01)
 
 
 def start_seconds(measure: str, repeats: int = 3) -> float:
