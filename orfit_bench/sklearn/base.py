@@ -114,7 +114,7 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
 
 
 def _is_equal(value: Any, other: Any) -> bool:
-    """Whether two parameters are equal; arrays by their elements."""
+    """Whether two parameters are equal, which no setting has checked: of one type, arrays by their elements."""
     if value is other:
         return True
     try:

@@ -218,10 +218,10 @@ class Kernel(Protocol):
         """
 
     def slopes(self, s: State, E: Array, p: Params) -> Array:
-        """Optional, with `move`: the weights (q, 1) of the gradients in a step that takes no more than their sum."""
+        """Optional, with `move`: the S (q, 1) of a step that depends on the gradients J (q, p) through J'S alone."""
 
     def move(self, s: State, g: Array, p: Params) -> bool:
-        """Take the rest of `update`: g (p, 1) is J'S for the S (q, 1) of `slopes`. Returns what `update` does."""
+        """Optional, with `slopes`: take the step of `update`, given g = J'S (p, 1). Returns what `update` does."""
 
     def ahead(self, s: State, p: Params) -> Array:
         """The weights (p, r) at which J and E of this step are to be taken; where the method declares `lookahead`."""
@@ -261,15 +261,16 @@ class Kernel(Protocol):
         Q: Sequence[Array | None] | None = None,
         scale: Array | None = None,
     ) -> float | None:
-        """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
+        """For filters: replace m (n, p, r) and P (n, p, p), the moments after each row, by those given all rows.
 
-        F[j] (p, p) took step j - 1 to j and added Q[j] (p, p), None for zero; F[0] and Q[0] nothing. m_pred and P_pred
-        are the moments before each row. Rounding in P is measured by the variances `scale` (n, p), which are given for
-        a filter that keeps a root, and otherwise by those of P_pred after the last move, of which rows subtract.
+        The state moved from row j - 1 to row j by F[j] (p, p) with the noise Q[j] (p, p), None for zero; F[0] and Q[0]
+        belong to no move. m_pred and P_pred are the moments before each row. Rounding errors in P are relative to the
+        variances `scale` (n, p), which are given for a filter that keeps a root, and otherwise to those of P_pred after
+        the last move, from which the rows subtract.
 
-        Returns the largest relative error of P_pred^-1, by which it multiplies, if it estimates that: the learner warns
-        above eps^(3/8). Learners in float32 call it in float64, where they call no function of the user, and warn above
-        eps^(1/3).
+        Returns the largest relative error of P_pred^-1, by which it multiplies; None if it does not estimate that. The
+        learner warns above eps^(3/8). A learner in float32 calls it in float64, unless its steps call functions of the
+        user, and then warns above eps^(1/3).
         """
 
     def fleet_learn(self, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
