@@ -71,6 +71,39 @@ def test_members_equal_those_of_numba(in_place, method, dtype, d):
         np.testing.assert_allclose(a, b, rtol=0, atol=TOLERANCE[dtype] * (1 + abs(b).max(initial=0)), err_msg=name)
 
 
+@pytest.mark.parametrize("method", ["rls", "ridge", "class_rls"])
+def test_weights_are_learned_as_by_numba(in_place, method):
+    fleets = []
+    for backend in (in_place, "numba"):
+        rng = np.random.default_rng(0)
+        fleet = ob.fleet(method, 30, backend=backend, **SETTINGS[method])
+        X, y, which = rows(rng, 200, 4, method == "class_rls", "float64")
+        weights = rng.choice([0, 0.5, 2], len(X))
+        fleet.partial_fit(X, y, which=which, sample_weight=weights)
+        on_device = cupy.asarray(X) if backend == in_place else X
+        found = fleet.prequential(on_device, y, which=which, sample_weight=weights + 1)
+        fleets.append((fleet, found, X, which))
+    (ours, one, X, which), (theirs, other, _, _) = fleets
+    np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+    assert ours.n_samples_seen_.tolist() == theirs.n_samples_seen_.tolist()
+    if method == "class_rls":
+        ours, theirs = (fleet.predict_proba(X, which=which) for fleet in (ours, theirs))
+    else:
+        ours, theirs = (fleet.predict(X, which=which, return_std=True)[1] for fleet in (ours, theirs))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["rls", "kalman"])
+def test_deviations_are_those_of_numba(in_place, method):
+    found = []
+    for backend in (in_place, "numba"):
+        rng = np.random.default_rng(0)
+        fleet = ob.fleet(method, 30, backend=backend, **SETTINGS[method])
+        X = rng.standard_normal((30, 5, 4))
+        found.append(fleet.partial_fit(X, rng.standard_normal((30, 5))).predict(X, return_std=True)[1])
+    np.testing.assert_allclose(*found, rtol=1e-12)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_bounds_and_settings_that_all_members_share_are_not_copied(in_place, method, monkeypatch):
     """Members with equally many rows and the same settings leave the same bits as if each had its own."""
