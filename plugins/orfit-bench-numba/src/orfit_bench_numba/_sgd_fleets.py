@@ -9,10 +9,11 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._fleets import on_threads
-from orfit_bench_numba._sgd_steps import LOSS_PARAMETERS, LOSSES, Schedule, Weights, take_steps
+from orfit_bench_numba._losses import LOSS_PARAMETERS, LOSSES
+from orfit_bench_numba._sgd_steps import learn_rows
 
 
-@compiled("M M M w R R I I (r r r) i (r r r) I W i i")
+@compiled("W W W w R R I I (r r r) i (r r r) I W i i")
 def learn_members(
     W: Array,
     previous: Array,
@@ -32,21 +33,36 @@ def learn_members(
 ) -> None:
     """Learn the rows of members[begin:end]; counts them in `learned`.
 
-    W, previous and average (N, d, c), total (N,); fields that the state does not have are of size 0. `numbers` are the
+    W, previous and average (N, d c), total (N,); fields that the state does not have are of size 0. `numbers` are the
     parameter of the loss, the ridge and the radius of each of `members`. A member stops before a row that would make
     its weights infinite.
     """
     step, beta, counts = schedule
     parameter, ridge, radius = numbers
-    none = np.empty((0, 1), W.dtype)
+    slopes, ahead = np.empty((1, Y.shape[1]), W.dtype), np.empty(W.shape[1], W.dtype)
     for j in range(begin, end):
-        i, a, b = members[j], starts[j], starts[j + 1]
+        i = members[j]
         averaged = total[i : i + 1] if len(total) else total
-        weights = Weights(W[i].reshape(-1), previous[i].reshape(-1), average[i].reshape(-1), averaged)
-        times = Schedule(step[a:b], beta[a:b], counts[a:b])
-        penalty = ridge[j], radius[j]
-        learned[j] = take_steps(
-            X[a:b], Y[a:b], none, weights, times, (loss, parameter[j]), penalty, 1, 1, True, out[a:b]
+        learned[j] = learn_rows(
+            starts[j],
+            starts[j + 1],
+            X,
+            Y,
+            W[i],
+            previous[i],
+            average[i],
+            averaged,
+            step,
+            beta,
+            counts,
+            loss,
+            parameter[j],
+            ridge[j],
+            radius[j],
+            True,
+            slopes,
+            ahead,
+            out,
         )
 
 
@@ -59,8 +75,12 @@ def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indice
     parameter = getattr(p, LOSS_PARAMETERS[loss]) if loss in LOSS_PARAMETERS else np.zeros(len(learned))
     numbers = tuple(np.ascontiguousarray(a, dtype) for a in (parameter, p.ridge, p.radius))
     schedule = tuple(np.ascontiguousarray(a, dtype) for a in (p.step_size, *momentum_and_counts(p, len(X))))
-    absent = np.empty((len(s.w), 0, 0), dtype)
-    fields = s.w, getattr(s, "previous", absent), getattr(s, "average", absent)
+    absent, size = np.empty((p.size, 0), dtype), (p.size, -1)
+    fields = (
+        s.w.reshape(size),
+        getattr(s, "previous", absent).reshape(size),
+        getattr(s, "average", absent).reshape(size),
+    )
     total = getattr(s, "average_weight", np.empty(0, dtype))
     predictions = np.empty((0, 0), dtype) if out is None else out
     given = *fields, total, X, Y, p.members, p.starts, schedule, LOSSES[loss], numbers, learned, predictions

@@ -9,20 +9,11 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._losses import CROSS_ENTROPY, become_slopes_of_cross_entropy, loss_slope
+from orfit_bench_numba._products import row_times
 
-SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE, CROSS_ENTROPY = range(8)
-LOSSES = {
-    "square": SQUARE,
-    "absolute": ABSOLUTE,
-    "huber": HUBER,
-    "hinge": HINGE,
-    "logistic": LOGISTIC,
-    "epsilon_insensitive": INSENSITIVE,
-    "quantile": QUANTILE,
-    "cross_entropy": CROSS_ENTROPY,
-}
-LOSS_PARAMETERS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile": "tau"}
-"""The setting that is the parameter of a loss."""
+FEW_FEATURES = 64
+"""Features up to which the products of a row with several outputs are faster than calls of BLAS."""
 
 
 class Weights(NamedTuple):
@@ -56,124 +47,184 @@ def descend(
     careful: bool,
     out: Array,
 ) -> Any:
-    """Take the steps of `take_steps`; returns the number of rows learned."""
-    return take_steps(X, Y, E, weights, schedule, loss, penalty, rows, batch, careful, out)
-
-
-@inline
-def take_steps(
-    X: Array,
-    Y: Array,
-    E: Array,
-    weights: Weights,
-    schedule: Schedule,
-    loss: tuple[int, Scalar],
-    penalty: tuple[Scalar, Scalar],
-    rows: int,
-    batch: int,
-    careful: bool,
-    out: Array,
-) -> Any:
     """w <- Proj(v - step (A'S / batch + ridge v)), S the slopes of the losses on A, the next `rows` rows of X.
 
-    loss is its kind and its parameter, penalty the ridge and the radius of the ball onto which w is projected. With
-    careful, stops before a step after which w would not be finite. Returns the number of rows learned.
+    loss is its kind and its parameter, penalty the ridge and the radius of the ball onto which w is projected. Stops
+    before an error that is not finite, and with careful before a step after which w would not be. Returns the number of
+    rows learned.
     """
     w, previous, average, total = weights
     step, beta, counts = schedule
     kind, parameter = loss
     ridge, radius = penalty
     n, c = Y.shape
-    p, one = X.shape[1], w.dtype.type(1)
-    S, G, ahead = np.empty((rows, c), w.dtype), np.empty((p, c), w.dtype), np.empty_like(w)
+    S, ahead = np.empty((rows, c), w.dtype), np.empty_like(w)
+    if rows == 1 and batch == 1 and len(E) == 0 and (c == 1 or X.shape[1] <= FEW_FEATURES):
+        fields, numbers = (w, previous, average, total), (kind, parameter, ridge, radius)
+        return learn_rows(0, n, X, Y, *fields, step, beta, counts, *numbers, careful, S, ahead, out)
+    G = np.empty((X.shape[1], c), w.dtype)
+    g = G.reshape(len(w))
     for i in range(n // rows):
         A, B = X[i * rows : (i + 1) * rows], Y[i * rows : (i + 1) * rows]
         v = w
-        if beta[i] > 0:  # Nesterov: v_t = w_t + beta_t (w_t - w_(t-1))
+        if beta[i] > 0:
+            look_ahead(ahead, w, previous, beta[i])
             v = ahead
-            for j in range(len(w)):
-                v[j] = w[j] + beta[i] * (w[j] - previous[j])
-        predict(S, A, v)
+        np.dot(A, v.reshape(G.shape), S)
         if len(out):
-            predict(out[i * rows : (i + 1) * rows], A, average if len(average) and total[0] > 0 else w)
+            predictor = average if len(average) and total[0] > 0 else w
+            np.dot(A, predictor.reshape(G.shape), out[i * rows : (i + 1) * rows])
         for r in range(rows):
             for k in range(c):
                 e = B[r, k] - S[r, k] if len(E) == 0 else E[r, k]
+                if not np.isfinite(e):
+                    return i * rows
                 S[r, k] = B[r, k] - e if kind == CROSS_ENTROPY else loss_slope(kind, e, B[r, k], parameter) / batch
         if kind == CROSS_ENTROPY:
             become_slopes_of_cross_entropy(S, B, batch)
-        g, rate = A[0], step[i] * S[0, 0]
-        if rows * c > 1:
-            np.dot(A.T, S, G)
-            g, rate = G.reshape(p * c), step[i]
+        np.dot(A.T, S, G)
         shrink = step[i] * ridge  # 1 - shrink would be rounded to a multiple of eps
-        if careful and not stays_finite(v, shrink, rate, g):
+        finite = True
+        for j in range(len(w) if careful else 0):
+            finite &= np.isfinite(v[j] - (step[i] * g[j] + shrink * v[j]))
+        if not finite or (len(average) and counts[i] > 0 and not update_average(average, total, w, counts[i])):
             return i * rows
-        if len(average) and counts[i] > 0:
-            grown = total[0] + counts[i]
-            if not grown < np.inf:
-                return i * rows
-            share = counts[i] / grown
-            for j in range(len(w)):
-                average[j] = (one - share) * average[j] + share * w[j]
-            total[0] = grown
-        for j in range(len(previous)):
-            previous[j] = w[j]
-        if beta[i] > 0:
-            for j in range(len(w)):
-                w[j] = ahead[j]
+        if len(previous):
+            leave(w, previous, ahead, beta[i])
         for j in range(len(w)):
-            w[j] -= rate * g[j] + shrink * w[j]
+            w[j] -= step[i] * g[j] + shrink * w[j]
         if radius < np.inf:
             project_to_ball(w, radius)
     return n
 
 
 @inline
-def stays_finite(v: Array, shrink: Any, rate: Any, g: Array) -> Any:
-    """Whether all of v - (rate g + shrink v) is finite."""
-    finite = True
-    for j in range(len(v)):
-        finite &= np.isfinite(v[j] - (rate * g[j] + shrink * v[j]))
+def learn_rows(
+    begin: int,
+    end: int,
+    X: Array,
+    Y: Array,
+    w: Array,
+    previous: Array,
+    average: Array,
+    total: Array,
+    step: Array,
+    beta: Array,
+    counts: Array,
+    kind: int,
+    parameter: Any,
+    ridge: Any,
+    radius: Any,
+    careful: bool,
+    S: Array,
+    ahead: Array,
+    out: Array,
+) -> Any:
+    """The same for rows begin to end, each of them a step, with room for slopes S (1, c) and for v.
+
+    Entries of arrays alone: to make a view counts references, which takes longer than a row of few features.
+    """
+    c = Y.shape[1]
+    for t in range(begin, end):
+        if beta[t] > 0:
+            look_ahead(ahead, w, previous, beta[t])
+            predict(S, 0, X, t, ahead)
+        else:
+            predict(S, 0, X, t, w)
+        if len(out) and len(average) and total[0] > 0:
+            predict(out, t, X, t, average)
+        elif len(out):
+            predict(out, t, X, t, w)
+        for k in range(c):
+            e = Y[t, k] - S[0, k]
+            if not np.isfinite(e):
+                return t - begin
+            if kind != CROSS_ENTROPY:
+                S[0, k] = loss_slope(kind, e, Y[t, k], parameter)
+        if kind == CROSS_ENTROPY:
+            become_slopes_of_cross_entropy(S, Y[t : t + 1], 1)
+        shrink = step[t] * ridge
+        if careful and beta[t] > 0 and not stays_finite(ahead, X, t, S, step[t], shrink):
+            return t - begin
+        if careful and not beta[t] > 0 and not stays_finite(w, X, t, S, step[t], shrink):
+            return t - begin
+        if len(average) and counts[t] > 0 and not update_average(average, total, w, counts[t]):
+            return t - begin
+        if len(previous):
+            leave(w, previous, ahead, beta[t])
+        move(w, X, t, S, step[t], shrink)
+        if radius < np.inf:
+            project_to_ball(w, radius)
+    return end - begin
+
+
+@inline
+def look_ahead(v: Array, w: Array, previous: Array, beta: Any) -> None:
+    """v_t = w_t + beta_t (w_t - w_(t-1)), where Nesterov takes the gradient."""
+    for j in range(len(w)):
+        v[j] = w[j] + beta * (w[j] - previous[j])
+
+
+@inline
+def leave(w: Array, previous: Array, ahead: Array, beta: Any) -> None:
+    """previous <- w, and w <- v."""
+    for j in range(len(previous)):
+        previous[j] = w[j]
+    if beta > 0:
+        for j in range(len(w)):
+            w[j] = ahead[j]
+
+
+@inline
+def update_average(average: Array, total: Array, w: Array, count: Any) -> Any:
+    """The mean takes in w; False where the sum of weights overflows."""
+    grown, one = total[0] + count, w.dtype.type(1)
+    if not grown < np.inf:
+        return False
+    share = count / grown
+    for j in range(len(w)):
+        average[j] = (one - share) * average[j] + share * w[j]
+    total[0] = grown
+    return True
+
+
+@inline
+def predict(F: Array, i: int, X: Array, t: int, v: Array) -> None:
+    """F[i] <- v'x for row t of X."""
+    c = F.shape[1]
+    if c == 1:
+        F[i, 0] = row_times(X, t, v)
+        return
+    for k in range(c):
+        F[i, k] = 0
+    for j in range(X.shape[1]):
+        for k in range(c):
+            F[i, k] += X[t, j] * v[j * c + k]
+
+
+@inline
+def stays_finite(v: Array, X: Array, t: int, S: Array, step: Any, shrink: Any) -> Any:
+    """Whether all of v - (step x S + shrink v) is finite for row t of X."""
+    finite, c = True, S.shape[1]
+    for k in range(c):
+        rate = step * S[0, k]
+        for j in range(X.shape[1]):
+            finite &= np.isfinite(v[j * c + k] - (rate * X[t, j] + shrink * v[j * c + k]))
     return finite
 
 
 @inline
-def predict(F: Array, A: Array, v: Array) -> None:
-    """F <- A v."""
-    np.dot(A, v.reshape(A.shape[1], F.shape[1]), F)
-
-
-@inline
-def loss_slope(loss: int, e: Any, y: Any, parameter: Any) -> Any:
-    """The derivative of the loss l(y, f) by f, as a function of e = y - f; 0 at a kink, NaN if e is NaN."""
-    if loss == SQUARE or np.isnan(e):
-        return -e
-    if loss == HUBER:
-        return -min(max(e, -parameter), parameter)
-    if loss == HINGE:
-        return -y if y * e > 0 else 0 * y  # 1 - y f = y (y - f), for y is -1 or 1
-    if loss == LOGISTIC:
-        return -y / (1 + np.exp(1 - y * e))
-    if loss == QUANTILE:
-        return -parameter * (e > 0) + (1 - parameter) * (e < 0)
-    return -np.sign(e) * (abs(e) > parameter)  # absolute has the parameter 0, insensitive epsilon
-
-
-@inline
-def become_slopes_of_cross_entropy(S: Array, B: Array, batch: int) -> None:
-    """S <- (q - y) / batch, q the softmax of each row's m outputs; S is (batch m, 1) on a model, else (batch, m)."""
+def move(w: Array, X: Array, t: int, S: Array, step: Any, shrink: Any) -> None:
+    """w <- w - (step x S + shrink w) for row t of X."""
     c = S.shape[1]
-    m = len(S) * c // batch
-    for begin in range(0, len(S) * c, m):
-        top, total = S[begin // c, 0], S.dtype.type(0)
-        for j in range(begin, begin + m):
-            top = top if S[j // c, j % c] <= top else S[j // c, j % c]
-        for j in range(begin, begin + m):
-            S[j // c, j % c] = np.exp(S[j // c, j % c] - top)
-            total += S[j // c, j % c]
-        for j in range(begin, begin + m):
-            S[j // c, j % c] = (S[j // c, j % c] / total - B[j // c, j % c]) / batch
+    if c == 1:
+        rate = step * S[0, 0]
+        for j in range(len(w)):
+            w[j] -= rate * X[t, j] + shrink * w[j]
+        return
+    for j in range(X.shape[1]):
+        for k in range(c):
+            w[j * c + k] -= step * S[0, k] * X[t, j] + shrink * w[j * c + k]
 
 
 @inline

@@ -16,8 +16,9 @@ from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gradient import learn_by_gradient
+from orfit_bench_numba._losses import LOSS_PARAMETERS, LOSSES
 from orfit_bench_numba._sgd_fleets import fleet_learn
-from orfit_bench_numba._sgd_steps import LOSS_PARAMETERS, LOSSES, descend
+from orfit_bench_numba._sgd_steps import descend
 from orfit_bench_numpy.sgd import is_plain, slopes
 from orfit_bench_numpy.sgd import learn as learn_complex
 
@@ -39,7 +40,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     predictions = np.empty((0, 0), X.dtype) if out is None else out
     none = np.empty((0, 1), X.dtype)
     learned = _descend(s, X, Y, none, p, p.batch_size, predictions, False)
-    if np.isfinite(s.w).all():
+    if learned == len(X) and np.isfinite(s.w).all():
         return learned
     for a, was in zip(s, before, strict=True):
         a[...] = was

@@ -49,8 +49,8 @@ def ahead(s: State, p: Params) -> Array:
 
 
 def descend(s: State, v: Array, J: Array, E: Array, Y: Array, p: Params) -> bool:
-    """w_t becomes w_(t+1) and joins the average."""
-    return descend_along(s, v, J.conj().T.dot(SLOPES[p.loss](E, Y, p)), p)
+    """w_t becomes w_(t+1) and joins the average; not from an infinite error, though its slope may be finite."""
+    return is_finite(E) and descend_along(s, v, J.conj().T.dot(SLOPES[p.loss](E, Y, p)), p)
 
 
 def descend_along(s: State, v: Array, total: Array, p: Params) -> bool:
