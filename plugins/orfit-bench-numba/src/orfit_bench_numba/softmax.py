@@ -2,8 +2,8 @@
 
 Nonlinear models take the rule of NumPy, whose time is in the product with the gradients.
 
-A row takes two flops an entry of w for the scores and two for the step; w is read and written once more to see whether
-the step stays finite.
+A row takes two flops an entry of w for the scores and two for the step; w is read once more to see whether the step
+stays finite.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["fleet_learn", "learn", "move", "slopes", "step", "update"]
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each row: w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen."""
     predictions = np.empty((0, 0), X.dtype) if out is None else out
-    return int(descend(s.w, s.seen, X, Y, p.step_size, p.ridge, 1, predictions))
+    return int(learn_all_rows(s.w, s.seen, X, Y, p.step_size, p.ridge, predictions))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step on their mean loss."""
-    return int(descend(s.w, s.seen, A, Y, p.step_size, p.ridge, len(A), np.empty((0, 0), A.dtype))) == len(A)
+    return bool(take_step(s.w, s.seen, A, Y, p.step_size[0], p.ridge))
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
@@ -57,68 +57,98 @@ def learn_members(
     end: int,
 ) -> None:
     """Learn the rows of members[begin:end], W (N, d, c), seen (N, c); counts them in `learned`."""
+    e, known = np.empty(Y.shape[1], W.dtype), np.empty(Y.shape[1], np.bool_)
     for j in range(begin, end):
-        i, rows = members[j], slice(starts[j], starts[j + 1])
-        learned[j] = take_steps(W[i], seen[i], X[rows], Y[rows], step[rows], ridge[j], 1, out[rows])
+        i = members[j]
+        learned[j] = learn_rows(starts[j], starts[j + 1], W[i], seen[i], X, Y, step, ridge[j], e, known, out)
 
 
-@compiled("W w R R r f i W")
-def descend(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Scalar, rows: int, out: Array) -> Any:
-    """Take the steps of `take_steps`; returns the number of rows learned."""
-    return take_steps(w, seen, X, Y, step, ridge, rows, out)
+@compiled("W w R R r f W")
+def learn_all_rows(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Scalar, out: Array) -> Any:
+    """Learn row by row; returns the number of rows learned: the next step would not be finite."""
+    e, known = np.empty(w.shape[1], w.dtype), np.empty(w.shape[1], np.bool_)
+    return learn_rows(0, len(X), w, seen, X, Y, step, ridge, e, known, out)
 
 
 @inline
-def take_steps(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Any, rows: int, out: Array) -> Any:
-    """Learn steps of `rows` rows; returns the number of rows learned: the next step would not be finite."""
-    n, d = X.shape
-    c = w.shape[1]
-    e, G = np.empty(c, w.dtype), np.empty((d, c), w.dtype)
-    known: Any = np.empty(c, np.bool_)
-    for i in range(n // rows):
-        G[:] = 0
+def learn_rows(
+    begin: int,
+    end: int,
+    w: Array,
+    seen: Array,
+    X: Array,
+    Y: Array,
+    step: Array,
+    ridge: Any,
+    e: Array,
+    known: Any,
+    out: Array,
+) -> Any:
+    """The same for rows begin to end, with room for e (c,) and known (c,).
+
+    Entries of arrays alone: to make a view counts references, which takes longer than a row of few features.
+    """
+    d, c = w.shape
+    for t in range(begin, end):
         for k in range(c):
-            known[k] = seen[k] > 0
-            for t in range(i * rows, (i + 1) * rows):
-                known[k] = known[k] or Y[t, k] > 0
-        for t in range(i * rows, (i + 1) * rows):
-            x = X[t]
-            score(e, x, w)
-            for k in range(c if len(out) else 0):
-                out[t, k] = e[k]
-            if not subtract_probabilities(e, Y[t], known):
-                return i * rows
-            for j in range(d):
-                for k in range(c):
-                    G[j, k] += x[j] * e[k]
-        rate, keep, finite = step[i] / rows, 1 - step[i] * ridge, True
+            known[k] = seen[k] > 0 or Y[t, k] > 0
+        score(e, X, t, w)
+        for k in range(c if len(out) else 0):
+            out[t, k] = e[k]
+        if not subtract_probabilities(e, Y, t, known):
+            return t - begin
+        keep, finite = 1 - step[t] * ridge, True
         for j in range(d):
             for k in range(c):
-                finite &= np.isfinite(keep * w[j, k] + rate * G[j, k])
+                finite &= np.isfinite(keep * w[j, k] + step[t] * (X[t, j] * e[k]))
         if not finite:
-            return i * rows
+            return t - begin
         for j in range(d):
             for k in range(c):
-                w[j, k] = keep * w[j, k] + rate * G[j, k]
-        for t in range(i * rows, (i + 1) * rows):
+                w[j, k] = keep * w[j, k] + step[t] * (X[t, j] * e[k])
+        for k in range(c):
+            seen[k] += Y[t, k]
+    return end - begin
+
+
+@compiled("W w R R f f")
+def take_step(w: Array, seen: Array, A: Array, Y: Array, step: Scalar, ridge: Scalar) -> Any:
+    """One step on the mean loss of all rows; returns whether it is finite, and was applied."""
+    (n, d), c = A.shape, w.shape[1]
+    e, G, known = np.empty(c, w.dtype), np.zeros((d, c), w.dtype), seen > 0
+    for t in range(n):
+        for k in range(c):
+            known[k] |= Y[t, k] > 0
+    for t in range(n):
+        score(e, A, t, w)
+        if not subtract_probabilities(e, Y, t, known):
+            return False
+        for j in range(d):
             for k in range(c):
-                seen[k] += Y[t, k]
-    return n
+                G[j, k] += A[t, j] * e[k]
+    changed = (1 - step * ridge) * w + step / n * G
+    if not np.isfinite(changed).all():
+        return False
+    w[:] = changed
+    for t in range(n):
+        for k in range(c):
+            seen[k] += Y[t, k]
+    return True
 
 
 @inline
-def score(e: Array, x: Array, w: Array) -> None:
-    """e <- w'x."""
+def score(e: Array, X: Array, t: int, w: Array) -> None:
+    """e <- w'x for row t of X."""
     for k in range(len(e)):
         e[k] = 0
-    for j in range(len(x)):
+    for j in range(X.shape[1]):
         for k in range(len(e)):
-            e[k] += x[j] * w[j, k]
+            e[k] += X[t, j] * w[j, k]
 
 
 @inline
-def subtract_probabilities(e: Array, y: Array, known: Array) -> Any:
-    """e <- y - q for the scores e, q over the classes known; returns whether the scores are finite."""
+def subtract_probabilities(e: Array, Y: Array, t: int, known: Any) -> Any:
+    """e <- y - q for the label y of row t, q of the scores e of known classes; returns whether they are finite."""
     top, total = -e.dtype.type(np.inf), e.dtype.type(0)
     for k in range(len(e)):
         if known[k] and not e[k] <= top:
@@ -127,5 +157,5 @@ def subtract_probabilities(e: Array, y: Array, known: Array) -> Any:
         e[k] = np.exp(e[k] - top) if known[k] else 0
         total += e[k]
     for k in range(len(e)):
-        e[k] = y[k] - e[k] / total
+        e[k] = Y[t, k] - e[k] / total
     return total >= 1
