@@ -36,7 +36,7 @@ class Attributes:
     @live_state.setter
     def live_state(self, state: LearnerState | None) -> None:
         if state is not None:
-            state.bound = None  # it may be bound to the settings of another learner
+            state.bound = state.bound_to_names = None  # they may be bound to the settings of another learner
         self._set_state(state)
         self._single_row = self._find_single_row()
 
@@ -119,7 +119,7 @@ class Attributes:
     def _find_single_row(self) -> SingleRow | None:
         """The short path for one row per call; None without one, or if a row without names needs a warning."""
         state = self._state
-        if state is None or (state.feature_names and not state.has_warned_of_names):
+        if state is None or state.needs_names:
             return None
         return self.rule.single_row(state.sizes)
 

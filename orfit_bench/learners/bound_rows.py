@@ -27,18 +27,25 @@ WITHIN_HOURS = 2**32
 """Calls with a row each take more than an hour for so many; the next chunk warns of longer sums."""
 
 
+def is_exact(y: object) -> bool:
+    """Whether y is an integer that float64 holds."""
+    return (type(y) is int or isinstance(y, np.integer)) and bool(-MAX_INTEGER <= y <= MAX_INTEGER)
+
+
 def bind(rule: Rule, state: LearnerState, p: Any) -> None:
     """Bind the functions that the kernel offers for rows without or with one target, whose p differs by t only."""
-    if state.bound and state.bound.arrays is state.arrays:
+    if (known := state.bound_to_names) and known.arrays is state.arrays:
+        state.bound = None if state.needs_names else known
         return
     make_sample, make_row, make_rows = (getattr(rule.kernel, f"bind_{n}", None) for n in ("sample", "row", "rows"))
     if make_sample and (learn_sample := make_sample(state.arrays, p)):
-        state.bound = Bound(state.arrays, _bind_sample(rule, state, learn_sample), _learn_no_rows)
+        state.bound_to_names = Bound(state.arrays, _bind_sample(rule, state, learn_sample), _learn_no_rows)
     if make_row and (learn_row := make_row(state.arrays, p)):
         record = _make_record(rule, state)
         one = _bind_row(rule, state, learn_row, record)
         learn_rows = make_rows(state.arrays, p) if make_rows else None
-        state.bound = Bound(state.arrays, one, _bind_rows(rule, state, one, learn_rows, record))
+        state.bound_to_names = Bound(state.arrays, one, _bind_rows(rule, state, one, learn_rows, record))
+    state.bound = None if state.needs_names else state.bound_to_names
 
 
 def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], None] | None:
@@ -92,9 +99,9 @@ def _bind_row(
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
         if not isinstance(y, FLOATS):
-            if type(y) is not int or not -MAX_INTEGER <= y <= MAX_INTEGER:
+            if not is_exact(y):
                 return False
-            y = float(y)
+            y = float(y)  # type: ignore[arg-type]  # of an integer
         if (
             type(x) is not ndarray
             or x.dtype is not dtype

@@ -113,6 +113,9 @@ class Classifier(LabelPredictions):
         row = self._single_row
         if row and sample_weight is None and row.learn_label(self._state, x, y):
             return self
+        short = self._plain_row(x) if sample_weight is None else None
+        if short and short[0].learn_label(self._state, short[1], y):
+            return self
         X = read_one_row(self._usable(), x, self.rule)
         self._learn_labels(X, [y], None if sample_weight is None else [sample_weight])
         return self

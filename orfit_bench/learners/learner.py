@@ -13,6 +13,8 @@ from orfit_bench.learners import sparse, weighting
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
 from orfit_bench.learners.permits import BUSY, by_one_thread, take
+from orfit_bench.learners.plain_rows import plain_row
+from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.learners.storing import Stored
 from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
@@ -179,8 +181,8 @@ class Learner(Stored):
             state.feature_names, state.target_names = rows.feature_names, rows.target_names
         self._set_state(state)
         self._single_row = self._find_single_row()
-        if self._single_row and state.n_steps:
-            self._single_row.bind(state)
+        if state.n_steps and (row := self.rule.single_row(state.sizes)):
+            row.bind(state)
         if self.method.state.warning or state.notice:
             self.rule.warn_of_lost_precision(state)
         return result
@@ -191,7 +193,18 @@ class Learner(Stored):
         """One row x (d,) to predict, as rows (1, d), validated, on the backend."""
         row = self._single_row
         X = row.as_rows(self._state, x) if row else None
+        if X is None and (short := self._plain_row(x)):
+            row, plain = short
+            X = row.as_rows(self._state, plain)
         return self._rows_to_predict(read_one_row(self._begun(), x, self.rule)) if X is None else X
+
+    def _plain_row(self, x: object) -> tuple[SingleRow, Array] | None:
+        """The short path, and x (d,) as it takes rows; None if the general path has to convert or refuse x."""
+        state = self._state
+        row = self.rule.single_row(state.sizes) if state else None
+        if row is None or state is None or (plain := plain_row(x, state, self.dtype)) is None:
+            return None
+        return row, plain
 
     def _rows_to_predict(self, X: ArrayLike | NamedValues) -> Array:
         """Rows (n, d) to predict, validated, on the backend."""

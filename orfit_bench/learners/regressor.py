@@ -119,6 +119,12 @@ class Regressor(RecordedLearning):
                 return self
             if (row := self._single_row) and row.learn_number(state, x, y):
                 return self
+            if short := self._plain_row(x):
+                row, plain = short
+                if (bound := state.bound_to_names) and bound.learn_row(state, plain, y):
+                    return self
+                if row.learn_number(state, plain, y):
+                    return self
         X, Y = read_one_row(self._usable(), x, self.rule), read_one_target(self._usable(), y, self.rule)
         self._learn_numbers(X, Y, None if sample_weight is None else [sample_weight])
         return self

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.learners.bound_rows import bind
+from orfit_bench.learners.bound_rows import bind, is_exact
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
 
@@ -53,9 +53,9 @@ class SingleRow:
     def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
         if self._y_is_1d:
-            if not isinstance(y, (float, np.floating)):
+            if not isinstance(y, (float, np.floating)) and not is_exact(y):
                 return self._dtype.kind == "c" and self._learn_complex(state, x, y)
-            number = float(y)
+            number = float(y)  # type: ignore[arg-type]  # of a number
             if not -self._largest <= number <= self._largest:
                 return False
             return self._learn(state, x, np.array([[number]], self._dtype))

@@ -117,7 +117,14 @@ class Subspace(Learner):
             return False
         if (bound := state.bound) and bound.learn_row(state, x, None):
             return True
-        return bool((row := self._single_row) and row.learn_row(state, x))
+        if (row := self._single_row) and row.learn_row(state, x):
+            return True
+        if not (short := self._plain_row(x)):
+            return False
+        row, plain = short
+        if (bound := state.bound_to_names) and bound.learn_row(state, plain, None):
+            return True
+        return row.learn_row(state, plain)
 
     def step(self, A: ArrayLike) -> Self:
         """Learn a block of rows as one step, whatever `batch_size` is.

@@ -88,6 +88,8 @@ class LearnerState:
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
     bound: Bound | None = field(default=None, init=False, compare=False)
     """Functions of the kernel that learn in `arrays`; a copy or replacement starts without."""
+    bound_to_names: Bound | None = field(default=None, init=False, compare=False)
+    """The same, for rows that have come by names: `bound` is missing where rows without names need a warning."""
     solved_weights: Any = field(default=None, init=False, compare=False)
     """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
 
@@ -95,6 +97,11 @@ class LearnerState:
     def has_rows(self) -> bool:
         """Whether a row was taken in."""
         return self.n_samples > 0
+
+    @property
+    def needs_names(self) -> bool:
+        """Whether a row without names needs a warning."""
+        return bool(self.feature_names) and not self.has_warned_of_names
 
     def take(self, other: LearnerState) -> None:
         """Take the value of a state of the same sizes, in the arrays of this one, to which functions may be bound."""
