@@ -15,8 +15,8 @@ Array = Any
 
 def layer_matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
     """The matrices (n, m) of the layers as views of w (p, 1)."""
-    ends = itertools.accumulate(n * m for n, m in shapes)
-    return [w[end - n * m : end].reshape(n, m) for (n, m), end in zip(shapes, ends, strict=True)]
+    xp, ends = w.__array_namespace__(), itertools.accumulate(n * m for n, m in shapes)
+    return [xp.reshape(w[end - n * m : end, :], (n, m)) for (n, m), end in zip(shapes, ends, strict=True)]
 
 
 def layer_fields(s: Any, name: str, p: Any) -> list[Array]:
@@ -26,7 +26,8 @@ def layer_fields(s: Any, name: str, p: Any) -> list[Array]:
 
 def used_rows(basis: Array) -> Array:
     """The rows of a basis that are in use: those behind them are zero."""
-    return basis[: int(basis.any(axis=1).sum())]
+    xp = basis.__array_namespace__()
+    return basis[: int(xp.count_nonzero(xp.any(basis, axis=1))), :]
 
 
 def project_off(U: Array, A: Array) -> Array:

@@ -170,7 +170,7 @@ class Configuration:
         """Predictions (n, c) for rows on the backend."""
         with np.errstate(all="ignore"):  # a prediction may be inf
             if predict := self.method.state.predict:
-                shape = len(X), state.sizes.n_outputs
+                shape = X.shape[0], state.sizes.n_outputs
                 return check_predictions(predict(state.arrays, X, self.settings), predict, shape)
             w = self.prediction_weights(state, inputs)
             return X @ w if self.is_linear else self.linearized(state.sizes).predict(w, X)

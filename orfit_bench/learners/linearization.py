@@ -15,7 +15,7 @@ from orfit_bench.errors import with_place
 from orfit_bench.learners import layers
 from orfit_bench.learners.conversion import NUMBERS
 from orfit_bench.spec import Method, Settings
-from orfit_bench.spec.arrays import cast, contiguous, host_dtype, native_dtype
+from orfit_bench.spec.arrays import cast, contiguous, host_dtype, native_dtype, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
@@ -95,7 +95,7 @@ class Pullback:
         xp, what = x.__array_namespace__(), f"model {self._model.name!r}: pullback(w, X, S)"
         S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
         g = check_result(self._model.pullback(w[:, 0], x, S), what, (w.shape[0],))
-        g = xp.astype(g, self._dtype, copy=False)
+        g = xp.astype(g, native_dtype(xp, self._dtype), copy=False)
         if not _is_finite(g, xp):
             return False
         if not self._proven:  # until a row shows it, which nearly always is the first
@@ -107,7 +107,7 @@ class Pullback:
         want = sum(self._model.jacobian(w[:, 0], x[i, :]).T @ S[i, :] for i in range(x.shape[0]))
         if not (_is_finite(want, xp) and _is_finite(x * x, xp)):  # huge inputs: what overflows depends on the order
             return False
-        size, cut = float(xp.max(xp.abs(want))), float(xp.finfo(self._dtype).eps) ** 0.5
+        size, cut = float(xp.max(xp.abs(want))), float(np.finfo(self._dtype).eps) ** 0.5
         if not float(xp.max(xp.abs(g - want))) <= cut * size:
             raise ValueError(
                 f"model {self._model.name!r}: pullback(w, X, S) and jacobian(w, x) do not agree: want the sum of "
@@ -196,9 +196,9 @@ class LinearizedKernel:
         if self._shapes:
             p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
             if not self._proven:  # until a row shows it for every layer, which nearly always is the first
-                cut = float(self._xp.finfo(self._dtype).eps) ** 0.5
-                row = [a[0] for a in p.inputs]
-                self._proven = layers.check(self._model, J[: self._outputs], self._shapes, row, cut)
+                cut = float(np.finfo(self._dtype).eps) ** 0.5
+                row = [to_host(a[0, :]) for a in p.inputs]
+                self._proven = layers.check(self._model, to_host(J[: self._outputs, :]), self._shapes, row, cut)
         return p
 
     def _fresh(self, s: State, x: Array, p: Params) -> tuple[Array | None, Any]:
@@ -208,7 +208,7 @@ class LinearizedKernel:
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
         """What each layer takes in (rows, inputs)."""
-        rows = [layers.inputs(self._model, w[:, 0], row, len(self._shapes)) for row in x]
+        rows = [layers.inputs(self._model, w[:, 0], x[i, :], len(self._shapes)) for i in range(x.shape[0])]
         checked = [
             [self._checked(found[k], f"layers(w, x)[{k}]", (n,)) for found in rows]
             for k, (n, _) in enumerate(self._shapes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.array_api import example
+from helpers.array_api import borrowed_kernels, example
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
@@ -40,12 +40,29 @@ def test_arrays_of_the_backend_are_taken_and_checked() -> None:
             ob.create("lms", backend="strict", dtype="float32").partial_fit(xp.asarray([[1e300]]), xp.asarray([0.0]))
 
 
+@pytest.mark.parametrize("method", ["greedy", "sgd", "softmax", "gp", "owm"])
+def test_host_uses_the_standard_only_for_other_methods(method: str) -> None:
+    pytest.importorskip("array_api_strict")
+    with borrowed_kernels():
+        report = conform(method, backends=["strict"], dtypes=["float32"], only=QUICK[:2])
+    assert report.passed, str(report)
+
+
 @pytest.mark.integration
 def test_all_checks_use_the_standard_only() -> None:
     pytest.importorskip("array_api_strict")
     pytest.importorskip("array_api_compat")
     with example("strict"):
         report = conform("lms", backends=["strict"], dtypes=["float64"])
+    assert report.passed, str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", sorted(ob.methods().keys() - {"kalman"}))
+def test_all_checks_use_the_standard_only_for_every_method(method: str) -> None:
+    pytest.importorskip("array_api_strict")
+    with borrowed_kernels():
+        report = conform(method, backends=["strict"], dtypes=["float64"])
     assert report.passed, str(report)
 
 

@@ -27,6 +27,14 @@ def test_projection_is_orthogonal_to_the_basis():
     assert abs(U @ rest).max() < 1e-18
 
 
+def test_functions_use_the_standard_only():
+    xp = pytest.importorskip("array_api_strict")
+    w, basis = xp.ones((10, 1)), xp.eye(3)[:, :2]
+    first, _ = layer_matrices(w, ((2, 3), (4, 1)))
+    assert project_off(used_rows(basis), first).shape == first.shape
+    assert bool(xp.all(propagated_errors(w[:2, 0], first) == 1.0))
+
+
 @pytest.mark.parametrize("a", [[2.0, -4.0, 1.0], [0.0, 0.0, 0.0]])
 def test_propagated_errors_times_the_input_are_the_gradient_step(a):
     a, errors = np.array(a), np.array([[3.0, 5.0]])

@@ -17,6 +17,7 @@ from orfit_bench.catalogue.shared.losses import CROSS_ENTROPY, LOSSES, MARGINS
 from orfit_bench.catalogue.shared.merging import weighted_mean
 from orfit_bench.catalogue.shared.probabilities import logistic_probabilities
 from orfit_bench.catalogue.shared.recursions import gradient_steps, momentum_steps
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
@@ -44,9 +45,10 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
     """Require y in {-1, 1} for losses of the margin y f, and rows of probabilities for the cross-entropy."""
     if settings["loss"] == CROSS_ENTROPY:
-        _require_distributions(Y)
+        _require_distributions(to_host(Y))
     if settings["loss"] not in MARGINS:
         return
+    Y = to_host(Y)
     bad = (Y != 1) & (Y != -1)
     if bad.any():
         row = int(bad.any(axis=1).argmax())
