@@ -72,8 +72,13 @@ def enlarged(a: Array, shape: tuple[int, ...]) -> Array:
 
 
 def diagonal(a: Array, xp: ModuleType) -> Array:
-    """The diagonal of a matrix; NumPy and CuPy keep the function outside `linalg`."""
-    return xp.diagonal(a) if hasattr(xp, "diagonal") else xp.linalg.diagonal(a)
+    """The diagonal of a matrix, or of each in a stack; NumPy and CuPy keep a function outside `linalg`."""
+    return xp.diagonal(a, axis1=-2, axis2=-1) if hasattr(xp, "diagonal") else xp.linalg.diagonal(a)
+
+
+def transposed(a: Array, xp: ModuleType) -> Array:
+    """The transpose of a matrix, or of each in a stack."""
+    return xp.swapaxes(a, -1, -2) if hasattr(xp, "swapaxes") else xp.matrix_transpose(a)
 
 
 def contiguous(a: Array, xp: ModuleType) -> Array:

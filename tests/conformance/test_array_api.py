@@ -40,12 +40,36 @@ def test_arrays_of_the_backend_are_taken_and_checked() -> None:
             ob.create("lms", backend="strict", dtype="float32").partial_fit(xp.asarray([[1e300]]), xp.asarray([0.0]))
 
 
-@pytest.mark.parametrize("method", ["greedy", "sgd", "softmax", "gp", "owm"])
+@pytest.mark.parametrize("method", ["greedy", "sgd", "softmax", "gp", "owm", "kalman"])
 def test_host_uses_the_standard_only_for_other_methods(method: str) -> None:
     pytest.importorskip("array_api_strict")
     with borrowed_kernels():
         report = conform(method, backends=["strict"], dtypes=["float32"], only=QUICK[:2])
     assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("model", [None, ob.MLP((3,))], ids=["linear", "mlp"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_filters_use_the_standard_only(form: str, model: ob.Model | None, dtype: str) -> None:
+    pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 2)), rng.standard_normal(12)
+    y[3] = np.nan
+    moves = {"model": model} if model else {"transition": 0.9}
+    with borrowed_kernels():
+        found = []
+        for backend in ("numpy", "strict"):
+            learner = ob.create("kalman", backend=backend, process_noise=0.1, form=form, dtype=dtype, **moves)
+            learner = learner.partial_fit(X[:4], y[:4]).step(X[:3], y[:3], observation_noise=[1.0, 2.0, 3.0])
+            control = np.full((4, learner.array("mean").size), 0.1)
+            learner = learner.partial_fit(X[4:8], y[4:8], control=control)
+            learner = learner.partial_fit(X[:2], y[:2], sample_weight=[0.0, 2.0])
+            smoothed, answers = learner.smooth(X[8:], y[8:]), learner.predict(X, return_std=True)
+            moments = smoothed["mean"].values, smoothed["covariance"].values, learner.array("covariance")
+            found.append([*map(np.from_dlpack, answers), *moments, learner.log_likelihood(X[8:], y[8:])])
+    for of_numpy, of_strict in zip(*found, strict=True):
+        np.testing.assert_array_equal(of_strict, of_numpy)  # both compute with the same kernel
 
 
 @pytest.mark.integration
@@ -58,7 +82,7 @@ def test_all_checks_use_the_standard_only() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", sorted(ob.methods().keys() - {"kalman"}))
+@pytest.mark.parametrize("method", sorted(ob.methods()))
 def test_all_checks_use_the_standard_only_for_every_method(method: str) -> None:
     pytest.importorskip("array_api_strict")
     with borrowed_kernels():

@@ -77,7 +77,7 @@ def extended_filter_on_linear_functions(create: Any, rows: Rows) -> Measured:
         transition=np.tile(F, (30, 1, 1)), process_noise=np.tile(Q, (30, 1, 1)), observation_noise=np.full(30, noise)
     )
     learner = create(
-        model=Model("rows in functions", lambda w, X: (X @ w)[:, None], lambda w, x: x[None], d),
+        model=Model("rows in functions", lambda w, X: (X @ w)[:, None], lambda w, x: x[None, ...], d),
         transition=Transition("a matrix", lambda w: _as_array_like(w, F) @ w, lambda w: _as_array_like(w, F)),
         process_noise=Q,
         observation_noise=noise,

@@ -156,7 +156,7 @@ def _start(draw: Callable[[int], Any], d: int, c: int) -> Any:
 def _transition(name: str) -> Transition:
     """A motion that halves the state."""
     return Transition(
-        f"motion {name}", lambda w: w / 2, lambda w: w.__array_namespace__().eye(len(w), dtype=w.dtype) / 2
+        f"motion {name}", lambda w: w / 2, lambda w: w.__array_namespace__().eye(w.shape[0], dtype=w.dtype) / 2
     )
 
 

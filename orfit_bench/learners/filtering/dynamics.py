@@ -68,29 +68,30 @@ class FilterParameters(NamedTuple):
         R, (p, q) = self.observation_noise, self.sizes
         has_transition, has_noise = self.is_dynamic[i % len(self.is_dynamic)]
         if has_transition and not isinstance(F, Transition):
-            F = as_matrix(F[i % len(F)], p)
+            F = as_matrix(F[i % F.shape[0], ...], p)
         return self._replace(
             transition=F if has_transition else None,
-            process_noise=as_matrix(Q[i % len(Q)], p) if has_noise else None,
-            observation_noise=as_matrix(R[i % len(R)], q),
+            process_noise=as_matrix(Q[i % Q.shape[0], ...], p) if has_noise else None,
+            observation_noise=as_matrix(R[i % R.shape[0], ...], q),
             is_dynamic=bool(has_transition or has_noise),
             t=self.t + i,
             single=True,
-            control=None if self.control is None else self.control[i],
+            control=None if self.control is None else self.control[i, ...],
         )
 
     def rows(self, part: slice) -> FilterParameters:
         """Parameters of some of the steps, with an entry for each or one for all."""
         entries = {name: getattr(self, name) for name in (*ARRAYS, "is_dynamic")}
-        several = {name: a[part] for name, a in entries.items() if a is not None and hasattr(a, "shape") and len(a) > 1}
+        arrays = {name: a for name, a in entries.items() if hasattr(a, "shape")}
+        several = {name: a[part, ...] for name, a in arrays.items() if a.shape[0] > 1}
         return self._replace(t=self.t + part.start, **several)
 
     def transitions(self, count: int, identity: Array) -> list[Array]:
         """The transition matrix (p, p) to each of the first steps; one object where they share it."""
         F: Any = self.transition
-        shared = F is not None and not isinstance(F, Transition) and len(F) == len(self.is_dynamic) == 1
+        shared = F is not None and not isinstance(F, Transition) and F.shape[0] == len(self.is_dynamic) == 1
         if shared and self.is_dynamic[0][0]:
-            found = [as_matrix(F[0], self.sizes[0])] * count
+            found = [as_matrix(F[0, ...], self.sizes[0])] * count
         else:
             found = [identity if (A := self.at(i).transition) is None else A for i in range(count)]
         return [identity, *found[1:]] if self.t == 1 and count else found  # nothing precedes the first step
@@ -98,8 +99,8 @@ class FilterParameters(NamedTuple):
     def process_noises(self, count: int) -> list[Array | None]:
         """The process noise (p, p) added before each of the first steps, None for zero; one object if they share it."""
         Q = self.process_noise
-        if Q is not None and len(Q) == len(self.is_dynamic) == 1 and self.is_dynamic[0][1]:
-            found: list[Array | None] = [as_matrix(Q[0], self.sizes[0])] * count
+        if Q is not None and Q.shape[0] == len(self.is_dynamic) == 1 and self.is_dynamic[0][1]:
+            found: list[Array | None] = [as_matrix(Q[0, ...], self.sizes[0])] * count
         else:
             found = [self.at(i).process_noise for i in range(count)]
         return [None, *found[1:]] if self.t == 1 and count else found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.rounding import FilteredRows
 from orfit_bench.learners.linearization import LinearizedKernel, check_array, is_applied
-from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.arrays import copy_of, diagonal, host_dtype, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 from orfit_bench.spec.model import LINEAR, Transition
@@ -36,11 +37,11 @@ class ExtendedFilter(LinearizedKernel):
 
     def learn(self, s: State, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Learn the rows; a row whose correction is rejected leaves the state as before its prediction."""
-        for i in range(len(X)):
-            row = slice(i, i + 1)
+        for i in range(X.shape[0]):
+            row = slice(i, i + 1), ...
             if not self._filter_step(s, X[row], Y[row], p.at(i), None if out is None else out[row]):
                 return i
-        return len(X)
+        return int(X.shape[0])
 
     def step(self, s: State, A: Array, Y: Array, p: Any) -> bool:
         """Learn all rows of A as observations of the same step."""
@@ -48,7 +49,7 @@ class ExtendedFilter(LinearizedKernel):
 
     def _filter_step(self, s: Any, A: Array, Y: Array, p: FilterParameters, out: Array | None) -> bool:
         """Predict and correct; if either is rejected, restore the state."""
-        before = [a.copy() for a in s]
+        before = [copy_of(a, self._xp) for a in s]
         if self.predict_step(s, p)[0] and self.correct(s, A, Y, p, out):
             return True
         for a, previous in zip(s, before, strict=True):
@@ -80,17 +81,22 @@ class ExtendedFilter(LinearizedKernel):
         f, J = (x @ s.mean, x) if linear else (self.predict(s.mean, x), self.jacobian(s.mean, x))
         if out is not None:
             out[...] = f
-        E = y - f if linear else (y - f).reshape(-1, 1)
-        observed = ~xp.isnan(y).any(axis=1) if linear else ~xp.isnan(y).reshape(-1)
-        if not observed.any():
+        E = y - f if linear else xp.reshape(y - f, (-1, 1))
+        missing = xp.any(xp.isnan(y), axis=1) if linear else xp.reshape(xp.isnan(y), (-1,))
+        observed = np.flatnonzero(~to_host(missing))
+        if not len(observed):
             return None
-        R = p.observation_noise[observed][:, observed]
-        return Innovation(xp.ascontiguousarray(J[observed]), xp.ascontiguousarray(E[observed]), R)
+        if len(observed) == missing.shape[0]:
+            return Innovation(J, E, p.observation_noise)
+        seen = xp.asarray(observed)
+        R = xp.take(xp.take(p.observation_noise, seen, axis=0), seen, axis=1)
+        return Innovation(xp.take(J, seen, axis=0), xp.take(E, seen, axis=0), R)
 
     def apply(self, s: State, seen: Innovation, p: Any) -> bool:
         """Correct the state by an innovation; returns whether the kernel applied it."""
         J, E, R = seen
-        finite = bool(self._xp.isfinite(E).all() and self._xp.isfinite(J).all())
+        xp = self._xp
+        finite = bool(xp.all(xp.isfinite(E))) and bool(xp.all(xp.isfinite(J)))
         return finite and is_applied(self._kernel.update(s, J, E, p._replace(observation_noise=R)), self._kernel.update)
 
     def can_smooth(self, s: State, p: Any) -> bool:
@@ -102,14 +108,15 @@ class ExtendedFilter(LinearizedKernel):
         return judge is None or p.t == 1 or bool(judge(s, p))
 
     def _transition_jacobian(self, transition: Transition, mean: Array) -> Array:
-        what, want = f"transition {transition.name!r}: jacobian(w)", (len(mean), len(mean))
-        return check_array(transition.jacobian(mean[:, 0].copy()), what, want, mean.dtype)
+        what, want = f"transition {transition.name!r}: jacobian(w)", (mean.shape[0], mean.shape[0])
+        return check_array(transition.jacobian(copy_of(mean[:, 0], self._xp)), what, want, host_dtype(mean))
 
 
 def apply_transition(mean: Array, transition: Transition) -> Array:
     """The mean (p, 1) after a nonlinear transition."""
-    what, want = f"transition {transition.name!r}: function(w)", (len(mean),)
-    return check_array(transition.function(mean[:, 0].copy()), what, want, mean.dtype)[:, None]
+    what, want = f"transition {transition.name!r}: function(w)", (mean.shape[0],)
+    w = copy_of(mean[:, 0], mean.__array_namespace__())
+    return check_array(transition.function(w), what, want, host_dtype(mean))[:, None]
 
 
 def moments(s: State) -> Moments:
@@ -125,25 +132,26 @@ def covariance_along(s: Any, J: Array) -> Array:
     return half @ half.T
 
 
-def variances_along(s: Any, J: Array) -> Array:
+def variances_along(s: Any, J: Array, xp: ModuleType) -> Array:
     """The diagonal (q,) of J Sigma J'."""
     if not hasattr(s, "root"):
-        return ((J @ s.covariance) * J).sum(axis=1)
+        return xp.sum((J @ s.covariance) * J, axis=1)
     half = J @ s.root
-    return (half * half).sum(axis=1)
+    return xp.sum(half * half, axis=1)
 
 
 def variances_of(records: Moments) -> Array:
     """The variances (n, p) of the parameters at every step, a view."""
-    return records.covariance.__array_namespace__().diagonal(records.covariance, axis1=1, axis2=2)
+    return diagonal(records.covariance, records.covariance.__array_namespace__())
 
 
 def filtered_rows(
     transitions: Callable[[], Sequence[Array]], before: Moments, after: Array, X: Array, Y: Array, p: FilterParameters
 ) -> FilteredRows:
     """What estimates of rounding need of rows X (n, p) of a linear model, from the moments before and after each."""
-    E = to_host(Y - (X[:, None] @ before.mean)[:, 0]).astype(float)
-    along = to_host(((X[:, None] @ before.covariance)[:, 0] * X).sum(axis=1)).astype(float)
-    noise = np.broadcast_to(to_host(p.observation_noise).reshape(-1), len(X))
+    rows = X[:, None, :]
+    E = to_host(Y - (rows @ before.mean)[:, 0, :]).astype(float)
+    along = to_host((rows @ before.covariance)[:, 0, :] * X).sum(axis=1).astype(float)
+    noise = np.broadcast_to(to_host(p.observation_noise).reshape(-1), X.shape[0])
     of_parameters = to_host(variances_of(before)), to_host(variances_of(after))
     return FilteredRows(transitions, before.covariance, *of_parameters, to_host(X), E, along + noise, noise)

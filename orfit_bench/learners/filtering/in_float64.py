@@ -12,7 +12,7 @@ import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import ARRAYS, FilterParameters
 from orfit_bench.learners.filtering.extended import Moments
-from orfit_bench.spec.arrays import cast
+from orfit_bench.spec.arrays import cast, diagonal, host_dtype, to_host, transposed
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
@@ -30,7 +30,7 @@ class Pass(NamedTuple):
 
 def can_compute_in_float64(given: Pass) -> bool:
     """Whether all rows have noise: without it, float64 would take the rounding errors of float32 rows for data."""
-    return bool((given.p.observation_noise > 0).all())
+    return bool((to_host(given.p.observation_noise) > 0).all())
 
 
 def in_float64(given: Pass) -> Pass:
@@ -42,7 +42,7 @@ def in_float64(given: Pass) -> Pass:
     arrays: Any = {name: cast(a, FLOAT64) for name, a in p._asdict().items() if name in ARRAYS and a is not None}
     state: Any = s
     fields = {name: cast(a, FLOAT64) for name, a in state._asdict().items()}
-    bound = 10 * len(s.mean) * float(np.finfo(X.dtype).eps)  # as kernels take it
+    bound = 10 * s.mean.shape[0] * float(np.finfo(host_dtype(X)).eps)  # as kernels take it
     if "process_noise" in arrays:
         arrays["process_noise"] = without_rounding(arrays["process_noise"], bound)
     root = fields.get("root")
@@ -55,19 +55,21 @@ def without_rounding(P: Array, bound: float) -> Array:
     if P.ndim < 2 or (d := P.shape[-1]) == 1 or P.shape[-2] != d:
         return P
     xp = P.__array_namespace__()
-    size = xp.sqrt(xp.abs(xp.diagonal(P, axis1=-2, axis2=-1)))
+    size = xp.sqrt(xp.abs(diagonal(P, xp)))
     scale = size[..., :, None] * size[..., None, :]
-    values, U = xp.linalg.eigh(xp.where(scale > 0, P, 0) / xp.where(scale > 0, scale, 1))
-    roots = U * xp.sqrt(xp.where(values > bound, values, 0))[..., None, :]
-    cleaned = scale * (roots @ xp.swapaxes(roots, -1, -2)) / 2
-    return xp.where((values >= bound).all(axis=-1)[..., None, None], P, cleaned + xp.swapaxes(cleaned, -1, -2))
+    values, U = xp.linalg.eigh(xp.where(scale > 0, P, 0.0) / xp.where(scale > 0, scale, 1.0))
+    roots = U * xp.sqrt(xp.where(values > bound, values, 0.0))[..., None, :]
+    cleaned = scale * (roots @ transposed(roots, xp)) / 2
+    return xp.where(xp.all(values >= bound, axis=-1)[..., None, None], P, cleaned + transposed(cleaned, xp))
 
 
 def finite_in(dtype: np.dtype[Any], found: Moments) -> tuple[Moments, int]:
     """The moments of n steps in a dtype, and how many of the first of them are finite in it."""
-    xp, n = found.mean.__array_namespace__(), len(found.mean)
-    if found.mean.dtype == dtype:
+    xp, n = found.mean.__array_namespace__(), found.mean.shape[0]
+    if host_dtype(found.mean) == dtype:
         return found, n
     narrow = Moments(*(cast(a, dtype) for a in found))
-    finite = xp.isfinite(narrow.mean).all(axis=(1, 2)) & xp.isfinite(narrow.covariance).all(axis=(1, 2))
-    return narrow, n if bool(finite.all()) else int(xp.argmin(finite))
+    finite = to_host(
+        xp.all(xp.isfinite(narrow.mean), axis=(1, 2)) & xp.all(xp.isfinite(narrow.covariance), axis=(1, 2))
+    )
+    return narrow, n if finite.all() else int(finite.argmin())

@@ -24,7 +24,7 @@ from orfit_bench.learners.filtering.rounding import (
     QuickEstimate,
     error_of_density,
 )
-from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.arrays import copy_of, diagonal, host_dtype, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
@@ -58,9 +58,9 @@ def log_likelihood(
     record(s, X, Y, p, records), if there is one, filters the first rows at once, as for the smoother.
     """
     if record:
-        start = [a.copy() for a in s]
-        found = _of_recorded_rows(s, X, Y, p, record, QuickEstimate(len(s.mean)))
-        if found.learned == len(X) and found.is_within(most / MARGIN):
+        start = [copy_of(a, s.mean.__array_namespace__()) for a in s]
+        found = _of_recorded_rows(s, X, Y, p, record, QuickEstimate(s.mean.shape[0]))
+        if found.learned == X.shape[0] and found.is_within(most / MARGIN):
             return found
         for a, first in zip(s, start, strict=True):
             a[...] = first
@@ -71,10 +71,10 @@ def _closely_estimated(
     extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
 ) -> LogLikelihood:
     """The log density with a close estimate of its error; without one where the filter keeps a root."""
-    rounding, keeps_root = CloseEstimate(len(s.mean), X.dtype), hasattr(s, "root")
+    rounding, keeps_root = CloseEstimate(s.mean.shape[0], host_dtype(X)), hasattr(s, "root")
     total, error, done = _of_recorded_rows(s, X, Y, p, record, rounding) if record else LogLikelihood()
-    for i in range(done, len(X)):
-        here, row = p.at(i), slice(i, i + 1)
+    for i in range(done, X.shape[0]):
+        here, row = p.at(i), (slice(i, i + 1), ...)
         before = None if keeps_root else variances_in_host(s)
         applied, A = extended.predict_step(s, here)
         if not applied:
@@ -96,12 +96,12 @@ def _closely_estimated(
                 f"set observation_noise > 0, or give y as NaN where the state is known exactly"
             )
         total += density
-    return LogLikelihood(total, error, len(X))
+    return LogLikelihood(total, error, X.shape[0])
 
 
 def variances_in_host(s: Any) -> np.ndarray[Any, Any]:
     """The variances (p,) of the parameters in float64."""
-    found: np.ndarray[Any, Any] = to_host(s.covariance.diagonal()).astype(float)
+    found: np.ndarray[Any, Any] = to_host(diagonal(s.covariance, s.covariance.__array_namespace__())).astype(float)
     return found
 
 
@@ -121,16 +121,17 @@ def _of_recorded_rows(
     s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int], rounding: QuickEstimate | CloseEstimate
 ) -> LogLikelihood:
     """The log density of the first rows, by the moments before each of them."""
-    total, error, done, size = 0.0, 0.0, 0, max(1, RECORDED_NUMBERS // s.covariance.size)
-    identity = np.eye(len(s.mean), dtype=s.mean.dtype)
-    while done < len(X):
+    total, error, done, size = 0.0, 0.0, 0, max(1, RECORDED_NUMBERS // math.prod(s.covariance.shape))
+    xp = s.mean.__array_namespace__()
+    identity = xp.eye(s.mean.shape[0], dtype=s.mean.dtype)
+    while done < X.shape[0]:
         part = slice(done, done + size)
-        x, y, here = X[part], Y[part], p.rows(part)
-        before, after = (Moments(*(np.empty((len(x), *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
+        x, y, here = X[part, ...], Y[part, ...], p.rows(part)
+        n = x.shape[0]
+        before, after = (Moments(*(xp.empty((n, *a.shape), dtype=a.dtype) for a in moments(s))) for _ in range(2))
         learned = record(s, x, y, here, (*before, *after))
-        n = len(x)
-        given = x[:learned], y[:learned], here.rows(slice(0, learned))
-        seen_before, seen_after = (Moments(*(a[:learned] for a in records)) for records in (before, after))
+        given = x[:learned, ...], y[:learned, ...], here.rows(slice(0, learned))
+        seen_before, seen_after = (Moments(*(a[:learned, ...] for a in records)) for records in (before, after))
         rows = filtered_rows(partial(here.transitions, learned, identity), seen_before, seen_after, *given)
         relative, seen = rounding.of_rows(rows), rows.observed
         total += normal_log_density(rows.E[seen], rows.variances[seen])
@@ -150,7 +151,7 @@ def normal_log_density(E: np.ndarray[Any, Any], variances: np.ndarray[Any, Any])
 def log_density(seen: Innovation, S: np.ndarray[Any, Any], s: State) -> float:
     """The log density of the errors E (q, r), whose columns are N(0, S) with S = J P J' + R; inf if S is singular."""
     E = to_host(seen.E).astype(float)
-    rounding = seen.J.shape[1] * float(np.finfo(seen.J.dtype).eps)
+    rounding = seen.J.shape[1] * float(np.finfo(host_dtype(seen.J)).eps)
     size = np.sqrt(np.diagonal(S))
     if not (size > 0).all() or _is_known(s, seen, size, rounding):
         return math.inf

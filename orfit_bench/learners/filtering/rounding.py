@@ -136,7 +136,7 @@ class CloseEstimate:
         for t, (x, before, after) in enumerate(zip(rows.X, rows.before, rows.after, strict=True)):
             self.move(to_host(transitions[t]), self._last, before)
             if observed[t]:
-                K = to_host(rows.covariances[t]) @ x / rows.variances[t]
+                K = to_host(rows.covariances[t, ...]) @ x / rows.variances[t]
                 found[t] = self.along(x[None])[0] / rows.variances[t]
                 self.correct(x[None], K[:, None], before, rows.noise[t] > 0)
                 if rows.noise[t] > 0:

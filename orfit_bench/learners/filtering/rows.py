@@ -36,11 +36,11 @@ def read_rows(
             check_rows_agree(X, value, name)
     given = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, given, block)
     if sample_weight is not None:
-        weights = weighting.validate(sample_weight, rule, (len(rows.X),), X)
+        weights = weighting.validate(sample_weight, rule, rows.X.shape[:1], X)
         noise = _divide_noise(rule.settings["observation_noise"], given.observation_noise, weights)
         rows = rows._replace(Y=_without_targets(rule, rows.Y, weights == 0))
         given = given._replace(observation_noise=noise)
-    return rows._replace(inputs=rule.step_inputs(rows.sizes, given, len(rows.X), block))
+    return rows._replace(inputs=rule.step_inputs(rows.sizes, given, rows.X.shape[0], block))
 
 
 def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArray:

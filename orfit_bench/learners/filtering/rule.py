@@ -23,6 +23,7 @@ from orfit_bench.learners.filtering.in_float64 import Pass, can_compute_in_float
 from orfit_bench.learners.filtering.rounding import most_deviations
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
+from orfit_bench.spec.arrays import contiguous, diagonal, native_dtype
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.matrix_types import as_matrix
 from orfit_bench.spec.model import Transition
@@ -120,7 +121,7 @@ class FilterRule(Rule):
             moves = model.is_dynamic.any(axis=1)
             if inputs and "control" in inputs:
                 moves = moves | inputs["control"].is_dynamic
-            done = np.broadcast_to(moves, len(X) // batch_size)[: state.n_steps - first]
+            done = np.broadcast_to(moves, X.shape[0] // batch_size)[: state.n_steps - first]
             if done[0 if first else 1 :].any():
                 state.arrays.moved[...] = 1
 
@@ -134,23 +135,23 @@ class FilterRule(Rule):
         if isinstance(F, Transition):
             mean = apply_transition(mean, F)
         elif F is not None:
-            mean = as_matrix(F[0], len(mean)) @ mean
-        return mean if model.control is None else mean + model.control[0]
+            mean = as_matrix(F[0, ...], mean.shape[0]) @ mean
+        return mean if model.control is None else mean + model.control[0, ...]
 
     def forecast_deviations(self, state: LearnerState, X: Array, inputs: StepInputs) -> Array:
         """Standard deviations (n, c) of the observations of rows X (n, d), if each were the next row."""
-        xp, shape = self.namespace, (len(X), state.sizes.n_outputs)
-        if not len(X):
-            return xp.empty(shape, self.dtype)
+        xp, shape = self.namespace, (X.shape[0], state.sizes.n_outputs)
+        if not X.shape[0]:
+            return xp.empty(shape, dtype=native_dtype(xp, self.dtype))
         extended, s = self.new_linearized(*state.sizes[:2]), self.copy(state).arrays
         p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1).at(0)
         with np.errstate(all="ignore"):
             extended.predict_step(s, p)
             J = X if self.is_linear else extended.jacobian(s.mean, X)
-            variances = variances_along(s, J).reshape(len(X), -1)
-            variances = variances + xp.diagonal(p.observation_noise)[None]
-            found = xp.sqrt(xp.where(variances < 0, 0, variances))  # rounding may make a variance of zero negative
-        return xp.ascontiguousarray(xp.broadcast_to(found, shape))
+            variances = xp.reshape(variances_along(s, J, xp), (X.shape[0], -1))
+            variances = variances + diagonal(p.observation_noise, xp)[None, :]
+            found = xp.sqrt(xp.where(variances < 0, 0.0, variances))  # rounding may make a variance of zero negative
+        return contiguous(xp.broadcast_to(found, shape), xp)
 
     def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:
         """The log density of rows; the state counts them, and keeps whether digits were lost."""
@@ -158,7 +159,7 @@ class FilterRule(Rule):
         most = most_deviations(self.dtype)
         with np.errstate(all="ignore"):
             found = likelihood.log_likelihood(extended, *rows, self._record(inputs), most)
-        self._end_pass(state, rows.s, found.learned, len(X), not found.is_within(most))
+        self._end_pass(state, rows.s, found.learned, X.shape[0], not found.is_within(most))
         return found.total
 
     def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Moments:
@@ -168,9 +169,9 @@ class FilterRule(Rule):
         with np.errstate(all="ignore"):
             steps = smoother.run_filter(extended, *rows, self._record(inputs))
             learned = len(steps.transitions)
-            is_inaccurate = learned == len(X) and smoother.smooth(self.kernel, steps, rows, linear, self.dtype)
+            is_inaccurate = learned == X.shape[0] and smoother.smooth(self.kernel, steps, rows, linear, self.dtype)
             found, finite = finite_in(self.dtype, steps.corrected)
-        self._end_pass(state, rows.s, min(learned, finite), len(X), is_inaccurate)
+        self._end_pass(state, rows.s, min(learned, finite), X.shape[0], is_inaccurate)
         return found
 
     def _rows_to_filter(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Pass:

@@ -19,6 +19,7 @@ from orfit_bench.learners.filtering.rounding import (
     most_deviations,
     most_error_of_inverses,
 )
+from orfit_bench.spec.arrays import copy_of, host_dtype
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
@@ -48,22 +49,22 @@ def run_filter(
 
     record(s, X, Y, p, records), if there is one, does so for the first rows, and returns how many.
     """
-    n, xp = len(X), s.mean.__array_namespace__()
-    identity = xp.eye(len(s.mean), dtype=s.mean.dtype)
+    n, xp = X.shape[0], s.mean.__array_namespace__()
+    identity = xp.eye(s.mean.shape[0], dtype=s.mean.dtype)
     steps = FilterPass(
-        [], [], [], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
+        [], [], [], *(Moments(*(xp.empty((n, *a.shape), dtype=a.dtype) for a in moments(s))) for _ in range(2))
     )
     done = record(s, X, Y, p, (*steps.predicted, *steps.corrected)) if record else 0
     steps.transitions.extend(p.transitions(done, identity))
     steps.process_noises.extend(p.process_noises(done))
     for i in range(done, n):
-        p_i = p.at(i)
+        p_i, row = p.at(i), (slice(i, i + 1), ...)
         applied, transition = extended.predict_step(s, p_i)
         record_moments(steps.predicted, i, s)
         if hasattr(s, "root"):
-            steps.scales.append(s.scale.copy())
+            steps.scales.append(copy_of(s.scale, xp))
         usable = applied and extended.can_smooth(s, p_i)
-        if not (usable and extended.correct(s, X[i : i + 1], Y[i : i + 1], p_i, None)):
+        if not (usable and extended.correct(s, X[row], Y[row], p_i, None)):
             break
         record_moments(steps.corrected, i, s)
         steps.transitions.append(identity if transition is None else transition)
@@ -74,7 +75,7 @@ def run_filter(
 def record_moments(records: Moments, i: int, s: State) -> None:
     """Set entry i to the moments of the state."""
     for record, current in zip(records, moments(s), strict=True):
-        record[i] = current
+        record[i, ...] = current
 
 
 def smooth(kernel: Any, steps: FilterPass, rows: Pass, linear: bool, dtype: np.dtype[Any]) -> bool:
@@ -85,22 +86,23 @@ def smooth(kernel: Any, steps: FilterPass, rows: Pass, linear: bool, dtype: np.d
     F, Q, scales, predicted, corrected = steps
     if not F:
         return False
-    most, mean, variances = most_deviations(dtype), corrected.mean.copy(), variances_of(corrected).copy()
+    xp = corrected.mean.__array_namespace__()
+    most, mean, variances = most_deviations(dtype), copy_of(corrected.mean, xp), copy_of(variances_of(corrected), xp)
     error = 0.0 if scales or not linear else MAGNIFIED * error_before(steps, rows, most)
     scale = scale_of_roots(variances, scales) if scales else None
     of_inverses = kernel.rts_smooth(F, *predicted, *corrected, Q, scale) or 0.0
     if scales:  # the filter's own moments are right
         error = of_inverses * largest_change(mean, corrected)
-    accurate = error <= most and of_inverses <= most_error_of_inverses(dtype, mean.dtype)
+    accurate = error <= most and of_inverses <= most_error_of_inverses(dtype, host_dtype(mean))
     return not (accurate and is_plausible(variances, variances_of(corrected)))
 
 
 def largest_change(mean: Array, after: Moments) -> float:
     """The largest move of a mean by smoothing, in deviations: the factor of errors of the inverse covariances."""
     xp, variances = mean.__array_namespace__(), variances_of(after)
-    moved = xp.abs(after.mean - mean).max(axis=2)
-    deviations = xp.sqrt(xp.where(variances > 0, variances, 1))
-    return float(xp.where(variances > 0, moved / deviations, 0).max())
+    moved = xp.max(xp.abs(after.mean - mean), axis=2)
+    deviations = xp.sqrt(xp.where(variances > 0, variances, 1.0))
+    return float(xp.max(xp.where(variances > 0, moved / deviations, 0.0)))
 
 
 def scale_of_roots(corrected: Array, scales: list[Array]) -> Array:
@@ -115,13 +117,13 @@ def error_before(steps: FilterPass, given: Pass, most: float) -> float:
     Where variances alone show that it is far below `most`, 0.
     """
     rows = filtered_rows(lambda: steps.transitions, steps.predicted, steps.corrected, given.X, given.Y, given.p)
-    p, noisy = rows.X.shape[1], rows.observed & (rows.noise > 0)
+    p, dtype, noisy = rows.X.shape[1], rows.X.dtype, rows.observed & (rows.noise > 0)
     E, variances = rows.E[noisy], rows.variances[noisy]
-    left = float(np.finfo(given.X.dtype).eps) * (variances / rows.noise[noisy]).max(initial=0) / 2
+    left = float(np.finfo(dtype).eps) * (variances / rows.noise[noisy]).max(initial=0) / 2
     quick = max(error_of_means(QuickEstimate(p).of_rows(rows)[noisy], E, variances), left)
     if quick <= most / MARGIN:
         return 0.0
-    relative, largest = CloseEstimate(p, given.X.dtype).of_rows_and_variances(rows)
+    relative, largest = CloseEstimate(p, dtype).of_rows_and_variances(rows)
     return float(np.maximum(error_of_means(relative[noisy], E, variances), largest / 2))
 
 
@@ -132,7 +134,7 @@ def is_plausible(before: Array, after: Array) -> bool:
     """
     xp = before.__array_namespace__()
     slack = math.sqrt(float(xp.finfo(before.dtype).eps)) * xp.max(before, axis=1)[:, None]
-    return bool(((after >= -slack) & (after <= before + slack)).all())
+    return bool(xp.all((after >= -slack) & (after <= before + slack)))
 
 
 def make_dataset(
