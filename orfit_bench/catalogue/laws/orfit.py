@@ -132,7 +132,7 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
 CURVED = Model(
     "curved",
     predict=lambda w, X: (X @ w + 0.1 * (X @ w) ** 3)[:, None],
-    jacobian=lambda w, x: ((1 + 0.3 * (x @ w) ** 2) * x)[None],
+    jacobian=lambda w, x: ((1 + 0.3 * (x @ w) ** 2) * x)[None, ...],
     parameters=lambda d, c: d,
 )
 """f(x; w) = z + z^3 / 10 with z = x'w: the smallest model whose gradients depend on w."""
