@@ -48,6 +48,13 @@ def test_host_uses_the_standard_only_for_other_methods(method: str) -> None:
     assert report.passed, str(report)
 
 
+def test_first_block_without_prior_uses_the_standard_only() -> None:
+    pytest.importorskip("array_api_strict")
+    with borrowed_kernels():
+        learner = ob.create("rls", backend="strict", ridge=0.0).step(np.eye(2), [1.0, 2.0])
+        np.testing.assert_allclose(learner.array("w")[:, 0], [1.0, 2.0])
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("model", [None, ob.MLP((3,))], ids=["linear", "mlp"])
 @pytest.mark.parametrize("form", ["covariance", "square_root"])

@@ -47,7 +47,7 @@ def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: b
         )
     A = to_host(X)
     A = A / max(1, np.abs(A).max(initial=0))  # so that no singular value overflows
-    rank = int(np.linalg.matrix_rank(A, rtol=np.sqrt(np.finfo(X.dtype).eps)))
+    rank = int(np.linalg.matrix_rank(A, rtol=np.sqrt(np.finfo(A.dtype).eps)))
     if rank < X.shape[1]:
         raise ValueError(
             f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}: pass more rows or set ridge > 0"
