@@ -132,7 +132,7 @@ def find_experiment_defects(experiment: Experiment) -> Iterator[str]:
 
 
 def find_model_defects(model: Model) -> Iterator[str]:
-    """Yield what is wrong: shapes, or a Jacobian that is not the derivative of the predictions."""
+    """Yield what is wrong: shapes, a Jacobian that is not the derivative of predictions, arguments that are changed."""
     rng = np.random.default_rng(0)
     c = 1
     p = model.size(FEATURES, c)
@@ -140,12 +140,19 @@ def find_model_defects(model: Model) -> Iterator[str]:
     start = model.start(rng.standard_normal, FEATURES, c)
     if start is not None and (np.shape(start) != (p,) or not np.isfinite(start).all()):
         yield f"start gives shape {np.shape(start)} or values that are not finite, want ({p},)"
+    given = w.copy(), X.copy()
     predictions = np.asarray(model.predict(w, X))
+    if not (np.array_equal(w, given[0]) and np.array_equal(X, given[1])):
+        yield "predict writes to its arguments: let it work on copies"
+        return
     if predictions.shape != (len(X), c):
         yield f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), c)}"
         return
     for x in X:
-        J = np.asarray(model.jacobian(w, x))
+        J = np.array(model.jacobian(w, x))
+        if not (np.array_equal(w, given[0]) and np.array_equal(X, given[1])):
+            yield "jacobian writes to its arguments: let it work on copies"
+            return
         if J.shape != (c, p):
             yield f"jacobian gives shape {J.shape}, want {(c, p)}"
             return

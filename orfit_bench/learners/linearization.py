@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench.errors import with_place
 from orfit_bench.learners import layers
 from orfit_bench.learners.conversion import NUMBERS
+from orfit_bench.learners.unchanged_arguments import FirstCalls
 from orfit_bench.spec import Method, Settings
 from orfit_bench.spec.arrays import cast, contiguous, host_dtype, native_dtype, to_host
 from orfit_bench.spec.backend import Array
@@ -85,16 +86,17 @@ def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
 class Pullback:
     """Steps that take the sum of the gradients of a model from its `pullback`, without its Jacobian."""
 
-    def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any]) -> None:
-        self._model, self._kernel, self._dtype = model, kernel, dtype
+    def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any], first: FirstCalls) -> None:
+        self._model, self._kernel, self._dtype, self._first = model, kernel, dtype, first
         self._proven = False  # whether it was seen to agree with the Jacobian
 
     def step(self, s: State, w: Array, x: Array, E: Array, p: Params) -> bool:
         """One step of the rows x with errors E at w (p, 1); False where it would not be finite."""
         assert self._model.pullback is not None
-        xp, what = x.__array_namespace__(), f"model {self._model.name!r}: pullback(w, X, S)"
+        xp, what = x.__array_namespace__(), "pullback(w, X, S)"
         S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
-        g = check_result(self._model.pullback(w[:, 0], x, S), what, (w.shape[0],))
+        g = self._first.call(what, self._model.pullback, w[:, 0], x, S)
+        check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
         g = xp.astype(g, native_dtype(xp, self._dtype), copy=False)
         if not _is_finite(g, xp):
             return False
@@ -135,7 +137,8 @@ class LinearizedKernel:
         self._shapes = layers.shapes(model, *sizes) if method.state.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
         pulls_back = model.pullback is not None and hasattr(kernel, "slopes")
-        self._pullback = Pullback(model, kernel, dtype) if pulls_back else None
+        self._first = FirstCalls(model.name, xp)
+        self._pullback = Pullback(model, kernel, dtype, self._first) if pulls_back else None
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
@@ -174,12 +177,15 @@ class LinearizedKernel:
         """The model's predictions (n, c) at w (p, 1)."""
         if not self._outputs:  # of a learner of labels, before the first
             return self._xp.empty((X.shape[0], 0), dtype=native_dtype(self._xp, self._dtype))
-        return self._checked(self._model.predict(w[:, 0], X), "predict(w, X)", (X.shape[0], self._outputs))
+        what = "predict(w, X)"
+        found = self._first.call(what, self._model.predict, w[:, 0], X)
+        return self._checked(found, what, (X.shape[0], self._outputs))
 
     def jacobian(self, w: Array, x: Array, space: Array | None = None) -> Array:
         """The model's gradients (q, p) at w (p, 1) for the rows of x; written to `space` where it has their shape."""
-        want, what = (self._outputs, w.shape[0]), f"model {self._model.name!r}: jacobian(w, x)"
-        blocks = (check_result(self._model.jacobian(w[:, 0], x[i, :]), what, want) for i in range(x.shape[0]))
+        want, what = (self._outputs, w.shape[0]), "jacobian(w, x)"
+        named, find = f"model {self._model.name!r}: {what}", self._model.jacobian
+        blocks = (check_result(self._first.call(what, find, w[:, 0], x[i, :]), named, want) for i in range(x.shape[0]))
         if w.__class__ is np.ndarray:  # one copy of each block, which may be the largest array of all
             shape = (x.shape[0] * self._outputs, w.shape[0])
             J = space if space is not None and space.shape == shape else np.empty(shape, self._dtype)

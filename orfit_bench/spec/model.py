@@ -99,7 +99,7 @@ class Model:
         Raises
         ------
         ValueError
-            If `parameters` gives no integer.
+            If `parameters` gives no integer of at least 1.
 
         Examples
         --------
@@ -109,11 +109,15 @@ class Model:
         """
         given = self.parameters(d, c) if callable(self.parameters) else self.parameters
         try:
-            return index(given)
+            size = index(given)
         except TypeError:
+            size = -1
+        if size < min(1, c):  # no outputs yet may have no parameters
             raise ValueError(
-                f"model {self.name!r}: parameters gives {given!r}, want an integer, or a function of (d, c) to one"
-            ) from None
+                f"model {self.name!r}: parameters gives {given!r}, want an integer of at least 1, or a function of "
+                f"(d, c) to one"
+            )
+        return size
 
 
 LINEAR = Model(

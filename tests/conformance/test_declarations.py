@@ -67,6 +67,8 @@ def test_metrics(change, found):
         ({}, None),
         ({"jacobian": lambda w, x: 1.01 * MODEL.jacobian(w, x)}, "from the derivative of predict"),
         ({"jacobian": lambda w, x: MODEL.jacobian(w, x)[0]}, "jacobian gives shape"),
+        ({"predict": lambda w, X: MODEL.predict(w, np.multiply(X, 2, out=X))}, "predict writes to its arguments"),
+        ({"jacobian": lambda w, x: MODEL.jacobian(np.multiply(w, 2, out=w), x)}, "jacobian writes to its arguments"),
         ({"predict": lambda w, X: MODEL.predict(w, X)[:, 0]}, "predict gives shape"),
         ({"start": lambda draw, d, c: draw(2)}, "start gives shape"),
     ],

@@ -205,3 +205,58 @@ def test_layers_that_disagree_are_found_as_soon_as_a_row_shows_it(wrong):
     model = ob.Model("odd", net.predict, net.jacobian, net.parameters, lambda *a: np.ones(13), net.shapes, layers)
     with pytest.raises(ValueError, match="do not agree"):
         ob.create("gp", model=model, step_size=0.01).partial_fit(X, y)
+
+
+def writes(function, place):
+    """The function, which also adds 1 to one of its arguments."""
+
+    def act(*arguments):
+        found = function(*arguments)
+        arguments[place][...] += 1
+        return found
+
+    return act
+
+
+def decay(**functions):
+    known = {
+        "predict": lambda w, X: (w[0] * np.exp(-w[1] * X[:, 0]))[:, None],
+        "jacobian": lambda w, x: np.array([[1.0, -w[0] * x[0]]]) * np.exp(-w[1] * x[0]),
+    }
+    return ob.Model("decay", **{**known, **functions}, parameters=2)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(("function", "place", "argument"), [
+    ("predict", 0, "w"), ("predict", 1, "X"), ("jacobian", 0, "w"), ("jacobian", 1, "x"),
+])  # fmt: skip
+def test_a_model_that_writes_to_its_arguments_is_refused(function, place, argument, backend):
+    model = decay(**{function: writes(getattr(decay(), function), place)})
+    learner = ob.create("rls", backend=backend, model=model, initial_weights=[1.0, 1.0])
+    X = np.array([[0.5], [1.0]])
+    text = rf"model 'decay': {function}\(w, {'X' if function == 'predict' else 'x'}\) writes to {argument}: let it work"
+    with pytest.raises(ValueError, match=text):
+        learner.partial_fit(X, np.ones(2))
+    assert X.tolist() == [[0.5], [1.0]]
+    assert learner.n_samples_seen_ == 0
+    good = ob.create("rls", backend=backend, model=decay(), initial_weights=[1.0, 1.0]).partial_fit(X, np.ones(2))
+    before, bad = good.state(), ob.restore(good.state(), model=model)
+    if function == "predict":
+        with pytest.raises(ValueError, match=text):
+            bad.predict(X)
+    assert bad.state().equals(before)
+    assert X.tolist() == [[0.5], [1.0]]
+
+
+def test_a_pullback_that_writes_to_its_arguments_is_refused():
+    model = decay(pullback=lambda w, X, S: S.fill(0.0) or np.zeros(2))
+    learner = ob.create("sgd", backend="numpy", model=model, initial_weights=[1.0, 1.0])
+    with pytest.raises(ValueError, match=r"pullback\(w, X, S\) writes to S: let it work on a copy"):
+        learner.partial_fit([[0.5]], [3.0])
+
+
+@pytest.mark.parametrize("parameters", [0, -1, lambda d, c: 0])
+def test_a_model_without_parameters_is_refused(parameters):
+    model = ob.Model("empty", decay().predict, decay().jacobian, parameters=parameters)
+    with pytest.raises(ValueError, match=r"parameters gives (0|-1), want an integer of at least 1"):
+        ob.create("rls", backend="numpy", model=model, initial_weights=[]).partial_fit([[0.5]], [1.0])
