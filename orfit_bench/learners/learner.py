@@ -202,9 +202,10 @@ class Learner(Stored):
         """The short path, and x (d,) as it takes rows; None if the general path has to convert or refuse x."""
         state = self._state
         row = self.rule.single_row(state.sizes) if state else None
-        if row is None or state is None or (plain := plain_row(x, state, self.dtype)) is None:
+        if row is None or state is None:
             return None
-        return row, plain
+        plain = plain_row(x, state.feature_names, state.needs_names, self.dtype)
+        return None if plain is None else (row, plain)
 
     def _rows_to_predict(self, X: ArrayLike | NamedValues) -> Array:
         """Rows (n, d) to predict, validated, on the backend."""

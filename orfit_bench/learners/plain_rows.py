@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.backend import Array
-from orfit_bench.state.state import LearnerState
+from orfit_bench.tables import single_rows
 from orfit_bench.tables.integers import DOUBLE, largest_safe
 
 FLOATS = {float, np.float64, np.float32}
@@ -16,16 +16,18 @@ PLAIN = {int, *FLOATS}
 """Types of the numbers of a list. All others, such as bool, take the general path."""
 
 
-def plain_row(x: Any, state: LearnerState, dtype: np.dtype[Any]) -> Array | None:
-    """Return x (d,) as an array of real numbers of this dtype; None if the general path has to convert or refuse it."""
-    kind, names = type(x), state.feature_names
+def plain_row(x: Any, names: tuple[str, ...], needs_names: bool, dtype: np.dtype[Any]) -> Array | None:
+    """Return x (d,) as an array of real numbers of this dtype; None if the general path has to convert or refuse it.
+
+    `names` are those of the columns, where they are known.
+    """
+    kind = type(x)
     if dtype.kind != "f":
         return None
     if kind is dict:
-        if len(x) != len(names) or not names:
+        if (x := single_rows.values_by_name(x, names)) is None:
             return None
-        x = [x.get(name) for name in names]
-    elif state.needs_names:
+    elif needs_names:
         return None
     if kind is np.ndarray:
         has_integers = x.dtype.kind in "iu"

@@ -31,6 +31,8 @@ def read_row(
     if labels is None:
         return NamedValues(*read_columns(x, argument, known, width=width, dtype=dtype))
     if isinstance(x, Mapping):
+        if (values := values_by_name(x, known)) is not None:
+            return NamedValues(_numbers(list(known), values, list(range(len(known))), argument, dtype), known)
         order, names = arrange(labels, known, width, argument)
         return NamedValues(_numbers(labels, list(x.values()), order, argument, dtype), names)
     if not known and _are_positions(labels, x, argument):
@@ -44,6 +46,13 @@ def read_row(
     if is_data_array(x):
         return NamedValues(np.asarray(x.to_numpy())[order], names)
     return NamedValues(_numbers(labels, x.tolist(), order, argument, dtype), names)
+
+
+def values_by_name(x: Mapping[Any, Any], known: tuple[str, ...]) -> list[Any] | None:
+    """The entries of a row in the order of the known names; None where it has others, or none are known."""
+    if not known or len(x) != len(known) or not all(name in x for name in known):
+        return None
+    return [x[name] for name in known]
 
 
 def is_row_with_names(value: Any) -> bool:

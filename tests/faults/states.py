@@ -183,7 +183,6 @@ fault(
 
 
 @faulty_learn(
-    "named_rows_are_learned_in_any_order",
     "rows_are_counted",
     "any_number_of_steps_is_possible",
     "refused_step_is_named",

@@ -11,9 +11,12 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.attributes import Attributes
 from orfit_bench.learners.pipelines.position import standardizer_of
+from orfit_bench.learners.pipelines.single_rows import row_in
 from orfit_bench.learners.pipelines.transforms import Intercept
+from orfit_bench.learners.plain_rows import plain_row
 from orfit_bench.learners.readiness import begun
 from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.integers import DOUBLE
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.single_rows import read_row
 
@@ -107,7 +110,9 @@ class Answers(Attributes):
         >>> round(float(p.predict_one([400.0])), 3)
         9.0
         """
-        return self.learner.predict_one(self._transformed(self._one_row(x))[0])
+        plain, position = self._plain_row(x), self.position
+        row = row_in(position.current, plain) if plain is not None and position and position.current else None
+        return self.learner.predict_one(self._transformed(self._one_row(x))[0] if row is None else row)
 
     def predict_proba(self, X: ArrayLike) -> Any:
         """Compute the probabilities of the classes; the pipeline is unchanged.
@@ -250,6 +255,13 @@ class Answers(Attributes):
         double = np.dtype(complex if self.learner.dtype.kind == "c" else float)
         rows = validation.matrix(values, "X", double, self.n_features, names=names)
         return rows, names
+
+    def _plain_row(self, x: Any) -> Array | None:
+        """x (d,) as float64; None where a row needs another path, or no coordinates are known."""
+        if self.position is None or self.position.current is None or self.learner.dtype.kind != "f":
+            return None
+        plain = plain_row(x, self.feature_names, False, DOUBLE)
+        return plain if plain is not None and plain.shape == (self.n_features,) else None
 
     def _one_row(self, x: Any) -> NamedValues:
         """One row x (d,), which may be a mapping, as rows (1, d)."""

@@ -13,6 +13,7 @@ from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.learning import learn
 from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.saving import Saving
+from orfit_bench.learners.pipelines.single_rows import next_row
 from orfit_bench.learners.pipelines.transforms import Transform
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.row_labels import check_rows_agree
@@ -130,6 +131,8 @@ class Pipeline(Saving):
         >>> p.learn_one([100.0], 3.0).learn_one([200.0], 5.0).predict([[300.0]]).round(3)
         array([7.])
         """
+        if sample_weight is None and self._learn_row(x, y):
+            return self
         given = {} if sample_weight is None else {"sample_weight": [sample_weight]}
         self._learn("partial_fit", self._one_row(x), *(_one_target(t) for t in y), **given)
         return self
@@ -185,6 +188,27 @@ class Pipeline(Saving):
         self.learner.live_state = other.learner.live_state
         self.transforms, self.position = other.transforms, other.position
         self.n_features, self.feature_names = other.n_features, other.feature_names
+
+    @by_one_thread
+    def _learn_row(self, x: Any, targets: tuple[Any, ...]) -> bool:
+        """Learn a row in the coordinates of the rows before it; False, and nothing is changed, if it needs a chunk."""
+        plain = self._plain_row(x)
+        if plain is None or self.position is None or self.learner.rule.batch_size > 1:
+            return False
+        found = next_row(standardizer_of(self.transforms), self.position, plain)
+        if found is None:
+            return False
+        seen = self.learner.n_samples_seen_
+        try:
+            self.learner.learn_one(found.row, *targets)
+        except (DivergedError, TypeError, ValueError):  # the chunk finds the same, and says it in its words
+            if self.learner.n_samples_seen_ == seen:
+                return False
+            raise
+        finally:
+            if self.learner.n_samples_seen_ != seen:  # also if a warning that is an error came after the row
+                self.position, self.transforms = found.position, (found.standardizer, *self.transforms[1:])
+        return True
 
     @by_one_thread
     def _learn(self, verb: str, X: Any, *targets: Any, **given: Any) -> Any:
