@@ -29,7 +29,8 @@ WITHIN_HOURS = 2**32
 
 def is_exact(y: object) -> bool:
     """Whether y is an integer that float64 holds."""
-    return (type(y) is int or isinstance(y, np.integer)) and bool(-MAX_INTEGER <= y <= MAX_INTEGER)
+    is_integer = type(y) is int or (isinstance(y, np.integer) and not isinstance(y, np.timedelta64))
+    return is_integer and bool(-MAX_INTEGER <= y <= MAX_INTEGER)  # type: ignore[operator]  # of an integer
 
 
 def bind(rule: Rule, state: LearnerState, p: Any) -> None:

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -106,7 +107,8 @@ class Pullback:
 
     def _agrees(self, w: Array, x: Array, S: Array, g: Array, xp: ModuleType) -> bool:
         """Whether g equals the sum by the Jacobian, which is finite and not zero; ValueError if it differs."""
-        want = sum(self._model.jacobian(w[:, 0], x[i, :]).T @ S[i, :] for i in range(x.shape[0]))
+        J = partial(self._first.call, "jacobian(w, x)", self._model.jacobian, w[:, 0])
+        want = sum(J(x[i, :]).T @ S[i, :] for i in range(x.shape[0]))
         if not (_is_finite(want, xp) and _is_finite(x * x, xp)):  # huge inputs: what overflows depends on the order
             return False
         size, cut = float(xp.max(xp.abs(want))), float(np.finfo(self._dtype).eps) ** 0.5
@@ -214,7 +216,8 @@ class LinearizedKernel:
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
         """What each layer takes in (rows, inputs)."""
-        rows = [layers.inputs(self._model, w[:, 0], x[i, :], len(self._shapes)) for i in range(x.shape[0])]
+        find = partial(layers.inputs, self._model, layers=len(self._shapes))
+        rows = [self._first.call("layers(w, x)", find, w[:, 0], x[i, :]) for i in range(x.shape[0])]
         checked = [
             [self._checked(found[k], f"layers(w, x)[{k}]", (n,)) for found in rows]
             for k, (n, _) in enumerate(self._shapes)

@@ -100,8 +100,12 @@ class NumericPredictions(Learner):
         row = self._single_row
         if row and (prediction := row.predict_number(self._state, x)) is not None:
             return prediction
-        if (short := self._plain_row(x)) and (prediction := short[0].predict_number(self._state, short[1])) is not None:
-            return prediction
+        if short := self._plain_row(x):
+            row, plain = short
+            with np.errstate(all="ignore"):  # a prediction may be infinite
+                prediction = row.predict_number(self._state, plain)
+            if prediction is not None:
+                return prediction
         X = self._row_to_predict(x)
         found = self._shaped(self.rule.predict(self._begun(), X))
         return found[0] if found.ndim == 1 else found[0, ...]  # as the array API standard wants it

@@ -19,16 +19,21 @@ class FirstCalls:
     def call(self, what: str, function: Callable[..., Any], *arguments: Array) -> Any:
         """The result of function(*arguments), `what` being its name with theirs, as in "predict(w, X)".
 
-        ValueError if it changes one of them, which is restored.
+        ValueError if it changes one of them; they are restored, also if it raises.
         """
         if what in self._seen:
             return function(*arguments)
         before = [copy_of(a, self._xp) for a in arguments]
-        found = function(*arguments)
         names = what[what.index("(") + 1 : -1].split(", ")
+        try:
+            found = function(*arguments)
+        except BaseException:
+            self._restored(names, arguments, before)
+            raise
         if changed := self._restored(names, arguments, before):
             raise ValueError(f"model {self._model!r}: {what} writes to {changed}: let it work on a copy")
-        self._seen.add(what)
+        if all(a.shape[0] for a in arguments):  # without rows there is nothing to write to
+            self._seen.add(what)
         return found
 
     def _restored(self, names: Sequence[str], arguments: Sequence[Array], before: Sequence[Array]) -> str:

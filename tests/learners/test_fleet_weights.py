@@ -121,3 +121,37 @@ def test_prequential_of_a_fleet_refuses_weight_zero() -> None:
     weights[2, 5] = 0
     with pytest.raises(ValueError, match=re.escape("sample_weight[2, 5] is 0.0: a fleet predicts only the rows")):
         ob.fleet("rls", SIZE, backend="numpy").prequential(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("method", ["rls", "class_rls"])
+def test_prequential_refuses_a_weight_whose_root_is_zero(method: str) -> None:
+    X, y, _ = rows_of(method, SIZE, ROWS)
+    fleet, weights = ob.fleet(method, SIZE, backend="numpy", dtype="float32"), np.ones((SIZE, ROWS))
+    weights[1, 2] = 1e-100
+    with pytest.raises(ValueError, match=re.escape("sample_weight[1, 2] is 1e-100: a fleet predicts only the rows")):
+        fleet.prequential(X, y, sample_weight=weights)
+    assert not fleet.n_samples_seen_.any()
+    assert fleet.partial_fit(X, y, sample_weight=weights).n_samples_seen_.tolist() == [ROWS] * SIZE
+
+
+@pytest.mark.parametrize("steps", [0.1, [0.1, 0.2, 0.3, 0.4]])
+def test_the_member_whose_target_is_refused_is_named(steps: Any) -> None:
+    y = np.ones((SIZE, 2))
+    y[2, 1] = 5
+    fleet = ob.fleet("sgd", SIZE, backend="numpy", loss="logistic", step_size=steps)
+    with pytest.raises(ValueError, match=r"y: row 1 holds 5\.0: .*\(counting the rows of member 2 alone\)"):
+        fleet.partial_fit(np.ones((SIZE, 2, 1)), y)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("settings", [{}, {"momentum": 0.5}, {"averaging": "tail", "tail_start": 4}])
+def test_fleets_of_sgd_predict_as_their_members(settings: dict[str, Any], backend: str) -> None:
+    X, y, _ = rows_of("sgd", SIZE, ROWS)
+    fleet = ob.fleet("sgd", SIZE, backend=backend, **settings).partial_fit(X[:, :5], y[:, :5])
+    fleet.partial_fit(X[0, :2], y[0, :2], which=[1, 1])
+    found, some = fleet.predict(X), fleet.predict(X[0, :3], which=[3, 1, 3])
+    for i in range(SIZE):
+        np.testing.assert_allclose(found[i], fleet[i].predict(X[i]), rtol=1e-13, atol=1e-15)
+    want = [fleet[i].predict(X[0, r : r + 1])[0] for r, i in enumerate([3, 1, 3])]
+    np.testing.assert_allclose(some, want, rtol=1e-13, atol=1e-15)
+    assert fleet.predict(X[0, :0], which=[]).shape == (0,)

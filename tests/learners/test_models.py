@@ -248,6 +248,34 @@ def test_a_model_that_writes_to_its_arguments_is_refused(function, place, argume
     assert X.tolist() == [[0.5], [1.0]]
 
 
+def test_a_jacobian_and_layers_that_write_are_refused_where_another_function_is_used():
+    X, y = np.array([[0.5], [1.0]]), np.ones(2)
+    slopes = decay(jacobian=writes(decay().jacobian, 0), pullback=lambda w, X, S: decay().jacobian(w, X[0]).T @ S[0])
+    with pytest.raises(ValueError, match=r"jacobian\(w, x\) writes to w"):
+        ob.create("sgd", backend="numpy", model=slopes, initial_weights=[1.0, 1.0]).partial_fit(X[:1], y[:1])
+    net = replace(ob.MLP((2,)), name="net", layers=writes(ob.MLP((2,)).layers, 1))
+    with pytest.raises(ValueError, match=r"layers\(w, x\) writes to x"):
+        ob.create("gp", backend="numpy", model=net).partial_fit(X, y)
+    assert X.tolist() == [[0.5], [1.0]]
+
+
+def test_a_call_without_rows_shows_nothing_and_one_that_fails_is_undone():
+    def fails(w, X):
+        X += 1
+        raise RuntimeError("no prediction")
+
+    X, y = np.array([[0.5], [1.0]]), np.ones(2)
+    learner = ob.create(
+        "rls", backend="numpy", model=decay(predict=writes(decay().predict, 1)), initial_weights=[1.0, 1.0]
+    )
+    learner.partial_fit(X[:0], y[:0]).predict(X[:0])
+    with pytest.raises(ValueError, match="writes to X"):
+        learner.partial_fit(X, y)
+    with pytest.raises(RuntimeError, match="no prediction"):
+        ob.create("rls", backend="numpy", model=decay(predict=fails), initial_weights=[1.0, 1.0]).partial_fit(X, y)
+    assert X.tolist() == [[0.5], [1.0]]
+
+
 def test_a_pullback_that_writes_to_its_arguments_is_refused():
     model = decay(pullback=lambda w, X, S: S.fill(0.0) or np.zeros(2))
     learner = ob.create("sgd", backend="numpy", model=model, initial_weights=[1.0, 1.0])

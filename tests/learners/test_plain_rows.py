@@ -124,3 +124,20 @@ def test_bad_rows_are_refused_and_change_nothing(case: str, backend: str, dtype:
             with pytest.raises((TypeError, ValueError)):
                 act()
     assert learner.state().identical(before)
+
+
+@pytest.mark.parametrize("y", [np.timedelta64(5), np.timedelta64(5, "s"), np.datetime64(5, "s"), "5", None, 5j])
+@pytest.mark.parametrize("x", [[1.0, 2.0, 3.0], ROWS[0], dict.fromkeys(NAMES, 1.0)], ids=["list", "array", "dict"])
+def test_targets_that_are_no_numbers_are_refused(x: Any, y: Any) -> None:
+    for backend in ("numpy", "numba"):
+        learner = start("rls", backend, "float64", dict(zip(NAMES, ROWS[0].tolist(), strict=True)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            with pytest.raises((TypeError, ValueError), match="y"):
+                learner.learn_one(x, y)
+        assert learner.n_samples_seen_ == 1
+
+
+def test_a_prediction_may_be_infinite() -> None:
+    learner = ob.create("lms", backend="numpy", step_size=1e-3).partial_fit(np.ones((2, 2)), np.array([1e308, 1e308]))
+    assert learner.predict_one([1e308, 1e308]) == np.inf

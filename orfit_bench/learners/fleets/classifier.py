@@ -176,10 +176,11 @@ class ClassifierFleet(SupervisedFleet):
         state = self._begun()
         rows = self._read_rows(X, which, state)
         scores, seen = self._predict(state, rows), self._orders(state, rows) != UNKNOWN
-        found = np.zeros_like(scores)
-        for known in np.unique(seen, axis=0):  # members that have seen the same classes
-            cells = np.ix_((seen == known).all(axis=1), known)
-            found[cells] = class_probabilities(self.members.shared, scores[cells])
+        alike = [np.ix_((seen == known).all(axis=1), known) for known in np.unique(seen, axis=0)]
+        parts = [class_probabilities(self.members.shared, scores[cells]) for cells in alike]
+        found = np.zeros(scores.shape, parts[0].dtype if parts else scores.dtype)
+        for cells, part in zip(alike, parts, strict=True):  # of members that have seen the same classes
+            found[cells] = part
         return rows.as_called(found)
 
     def _orders(self, state: FleetState, rows: FleetRows) -> HostArray:

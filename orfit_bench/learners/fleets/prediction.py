@@ -25,14 +25,13 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
 
     `solved` keeps the weights of members that have to solve for them, until they learn rows.
     """
-    method, dtype = members.shared.method, members.shared.dtype
-    spec, out = method.state, np.empty((len(rows.X), state.sizes.n_outputs), dtype)
+    out = np.empty((len(rows.X), state.sizes.n_outputs), members.shared.dtype)
     with np.errstate(all="ignore"):
-        if spec.weights in spec.names and not (spec.prediction_weights or spec.predict or method.traits.gaps):
-            X, w = members.shared.place(rows.X), getattr(state.arrays, spec.weights)
-            if len(rows.shape) == 2:
+        if (w := _weights_of_members(members, state, rows)) is not None:
+            X = members.shared.place(rows.X)
+            if rows.rows_each is not None:
                 return to_host((X.reshape(*rows.shape, X.shape[1]) @ w).reshape(out.shape))
-            of = np.repeat(rows.members, rows.counts)
+            of = np.repeat(np.arange(len(rows.members)), rows.counts)
             return to_host((X[:, None] @ take(w, of))[:, 0])
     for i, part, one in _states_of_members(members, state, rows):
         one.solved_weights = solved.get(i)
@@ -40,6 +39,22 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
         if one.solved_weights is not None:
             solved[i], state.has_warned[i] = one.solved_weights, one.has_warned
     return out
+
+
+def _weights_of_members(members: Members, state: FleetState, rows: FleetRows) -> Array | None:
+    """The weights (m, d, c) by which members that have rows predict; None if one has to find its own."""
+    method = members.shared.method
+    spec = method.state
+    if spec.weights not in spec.names or spec.predict or method.traits.gaps:
+        return None
+    if not spec.prediction_weights or state.arrays._fields == (spec.weights,):
+        w = getattr(state.arrays, spec.weights)
+        return w if rows.rows_each is not None else take(w, rows.members)
+    if not members.shared.on_host:
+        return None
+    choose, chosen = spec.prediction_weights, rows.members.tolist()
+    found = [choose(state.member_arrays(i), members.settings(i)) for i in chosen]
+    return np.stack(found) if found else np.empty((0, *getattr(state.arrays, spec.weights).shape[1:]))
 
 
 def deviations_of_rows(members: Members, state: FleetState, rows: FleetRows, noise_variance: float) -> Array:

@@ -57,10 +57,11 @@ def read_weights(value: object, X: object, rows: FleetRows, rule: Rule, predict:
     weights = weighting.validate(value, rule, rows.shape, X)
     if (weights < 0).any():
         raise ValueError(f"{weighting.first(weights, weights < 0)}: a fleet unlearns no rows, use single learners")
-    if predict and not weights.all():
+    learned = weights if weighting.require(rule.method).repeats_rows else weighting.signed_roots(weights, rule.dtype)
+    if predict and not learned.all():
         raise ValueError(
-            f"{weighting.first(weights, weights == 0)}: a fleet predicts only the rows that it learns; leave such "
-            f"rows out, and pass them to predict"
+            f"{weighting.first(weights, learned == 0)}: a fleet predicts only the rows that it learns, not those of "
+            f"weight 0 or of one whose root {rule.dtype} does not hold; leave them out, and pass them to predict"
         )
     return np.asarray(rows.sort(weights.reshape(-1)))
 
@@ -75,7 +76,8 @@ def weigh_rows(rule: Rule, rows: FleetRows, Y: Array, weights: HostArray | None)
     roots = weighting.signed_roots(weights, rule.dtype)
     source = np.flatnonzero(roots)
     root = rule.place(roots[source])[:, None]
-    X, Y = (root * rule.place(take(a, source)) for a in (rows.X, Y))
+    with np.errstate(over="ignore"):  # the kernel refuses what is infinite
+        X, Y = (root * rule.place(take(a, source)) for a in (rows.X, Y))
     return KernelRows(_selected(rows, X, source), Y, source, root)
 
 
