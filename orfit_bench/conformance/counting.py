@@ -31,6 +31,8 @@ CUBIC = {
     "slogdet": 1,
 }
 """Operations of a factorisation of an (m, n) matrix, in units of m n min(m, n), within a small factor."""
+REDUCTIONS = ("sum", "prod", "mean", "max", "amax", "min", "amin", "any", "all", "count_nonzero", "norm")
+"""Functions that look at every entry of their first argument, and return fewer."""
 
 
 class Counted(np.ndarray[Any, Any]):
@@ -103,6 +105,8 @@ def _of_function(name: str, args: Any, result: Any) -> float:
         return float(CUBIC[name] * m * n * min(m, n))
     if name in ("dot", "vdot", "inner"):
         return float(2 * max(_size(result), 1) * np.shape(args[0])[-1])
+    if name in REDUCTIONS:
+        return float(_size(args[0]))
     if name in ("outer", "kron"):
         return float(_size(result))
     if name in (

@@ -54,7 +54,8 @@ def _weights_of_members(members: Members, state: FleetState, rows: FleetRows) ->
         return None
     choose, chosen = spec.prediction_weights, rows.members.tolist()
     found = [choose(state.member_arrays(i), members.settings(i)) for i in chosen]
-    return np.stack(found) if found else np.empty((0, *getattr(state.arrays, spec.weights).shape[1:]))
+    none = getattr(state.arrays, spec.weights)[:0]
+    return np.stack(found) if found else none
 
 
 def deviations_of_rows(members: Members, state: FleetState, rows: FleetRows, noise_variance: float) -> Array:
