@@ -34,6 +34,11 @@ class Weighting:
         """Whether a row is learned as often as its weight says."""
         return self.rule == "repetitions"
 
+    @property
+    def divides_noise(self) -> bool:
+        """Whether a weight divides the variance of the observation."""
+        return self.rule == "noise"
+
     def __post_init__(self) -> None:
         """Refuse a rule that no learner follows."""
         if self.rule not in get_args(Rule):

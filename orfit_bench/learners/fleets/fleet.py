@@ -177,7 +177,7 @@ class Fleet(Membership):
         self._weights = {}
         try:
             with np.errstate(all="ignore"):
-                p = FleetParameters(self.members, state, work.rows, work.step_part)
+                p = FleetParameters(self.members, state, work.rows, work.factors)
                 learned = rule.kernel.fleet_learn(state.arrays, X, Y_there, p, out)
                 complete = learned_all(learned, work.rows)
         except BaseException as error:

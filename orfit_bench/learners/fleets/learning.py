@@ -22,17 +22,17 @@ def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array
     """Refuse the rows that the method's own check refuses, with the settings and the step of each member."""
     validate = members.shared.method.kernel.validate_rows
     if validate is None or not len(rows.X):
-        return None
+        return
     if not members.varying:
         with suppress(ValueError):  # a look at each member says whose row it is
-            return validate(members.shared.settings, int(state.n_steps[rows.places].min()), rows.X, Y, False, True)
+            validate(members.shared.settings, int(state.n_steps[rows.places].min()), rows.X, Y, False, True)
+            return
     for j, i in enumerate(rows.members.tolist()):
         part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
         try:
             validate(members.settings(i), int(state.n_steps[i]), rows.X[part], Y[part], False, True)
         except ValueError as error:
             raise ValueError(f"{error} (counting the rows of member {i} alone)") from None
-    return None
 
 
 def learned_all(learned: object, rows: FleetRows) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,18 @@ PER_MEMBER = ("transition", "process_noise", "observation_noise", "is_dynamic")
 class FleetParameters:
     """The parameters of the rows of a call: see `orfit_bench.spec.kernel.FleetParams`."""
 
-    def __init__(
-        self, members: Members, state: FleetState, rows: FleetRows, step_part: HostArray | None = None
-    ) -> None:
+    def __init__(self, members: Members, state: FleetState, rows: FleetRows, factors: Mapping[str, HostArray]) -> None:
+        """`factors` are those of settings for each row, by the names of the settings."""
         self.size, self.rows_each = members.size, rows.rows_each
-        self._members, self._state, self._rows, self._step_part = members, state, rows, step_part
+        self._members, self._state, self._rows, self._factors = members, state, rows, factors
         self._gradients = members.shared.layout(state.sizes).sizes["gradients"]
 
     def __getattr__(self, setting: str) -> Any:
         if setting.startswith("_") or setting not in self._members.shared.settings:
             raise AttributeError(setting)
         value = self._members.values(setting, self._rows, lambda: self.t)
-        if setting == "step_size" and self._step_part is not None:
-            value = value * self._step_part
+        if setting in self._factors:
+            value = value * self._factors[setting]
         setattr(self, setting, value)
         return value
 

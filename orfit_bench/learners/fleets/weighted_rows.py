@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,14 +19,14 @@ class KernelRows:
     """The rows and targets (n', c) that a kernel learns, and where they come from.
 
     Without weights they are those of the call. Otherwise source (n',) are the rows of the call, sorted by member, that
-    they repeat, root (n', 1) the factors by which they were multiplied, and step_part (n',) the parts of a step.
+    they repeat, root (n', 1) the factors by which they were multiplied, and `factors` those (n',) of settings.
     """
 
     rows: FleetRows
     Y: Array
     source: HostArray | None = None
     root: Array | None = None
-    step_part: HostArray | None = None
+    factors: Mapping[str, HostArray] = field(default_factory=dict)
 
     def predictions(self, found: Array) -> HostArray:
         """The predictions of the rows of the call in host memory, from those of the rows that were learned."""
@@ -51,13 +52,15 @@ def read_weights(value: object, X: object, rows: FleetRows, rule: Rule, predict:
     """The weights (n,) sorted as the rows; TypeError or ValueError where a fleet cannot learn them."""
     if value is None:
         return None
-    name = rule.method.name
-    if weighting.require(rule.method).rule == "noise":
-        raise TypeError(f"sample_weight: fleets of {name} learn no weights: use single learners, or scale the rows")
+    declared = weighting.require(rule.method)
+    if declared.divides_noise:
+        raise TypeError(
+            f"sample_weight: fleets of {rule.method.name} learn no weights: use single learners, or scale the rows"
+        )
     weights = weighting.validate(value, rule, rows.shape, X)
     if (weights < 0).any():
         raise ValueError(f"{weighting.first(weights, weights < 0)}: a fleet unlearns no rows, use single learners")
-    learned = weights if weighting.require(rule.method).repeats_rows else weighting.signed_roots(weights, rule.dtype)
+    learned = weights if declared.repeats_rows else weighting.signed_roots(weights, rule.dtype)
     if predict and not learned.all():
         raise ValueError(
             f"{weighting.first(weights, learned == 0)}: a fleet predicts only the rows that it learns, not those of "
@@ -72,7 +75,8 @@ def weigh_rows(rule: Rule, rows: FleetRows, Y: Array, weights: HostArray | None)
         return KernelRows(rows, Y)
     if weighting.require(rule.method).repeats_rows:
         source, part = weighting.repetitions(weights, rule.dtype)
-        return KernelRows(_selected(rows, take(rows.X, source), source), take(Y, source), source, step_part=part)
+        work, factors = _selected(rows, take(rows.X, source), source), {"step_size": part}
+        return KernelRows(work, take(Y, source), source, factors=factors)
     roots = weighting.signed_roots(weights, rule.dtype)
     source = np.flatnonzero(roots)
     root = rule.place(roots[source])[:, None]
