@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+SUBPACKAGES = frozenset({"bench", "conformance", "river", "sklearn", "spec"})
+"""Those for users, which are imported by name."""
+
 __all__ = [
     "MLP",
     "AccuracyWarning",
@@ -82,12 +85,13 @@ def __getattr__(name: str) -> Any:
         from orfit_bench.sharding import learn
 
         return learn
-    raise AttributeError(f"module 'orfit_bench' has no attribute {name!r}")
+    advice = f": import orfit_bench.{name}" if name in SUBPACKAGES else ""
+    raise AttributeError(f"module 'orfit_bench' has no attribute {name!r}{advice}")
 
 
 def __dir__() -> list[str]:
     """The public names, and the subpackages for users that have been imported; nothing that this module only uses."""
-    imported = {"bench", "conformance", "river", "sklearn", "spec"} & set(globals())
+    imported = SUBPACKAGES & set(globals())
     return sorted({*__all__, *imported, *(name for name in globals() if name.startswith("__"))})
 
 

@@ -78,7 +78,9 @@ class Attributes:
 
     def __repr__(self) -> str:
         settings = "".join(f", {k}={describe_value(v)}" for k, v in self.settings.items())
-        return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self.n_samples_seen_} rows seen>"
+        model = "" if self.rule.is_linear else f"; {self.model.name}"
+        place = f"{self.backend.name}, {self.dtype}"
+        return f"<{self.method.name}{settings}{model}; {place}, {self.n_samples_seen_} rows seen>"
 
     if not TYPE_CHECKING:  # types know that there is no such attribute
 

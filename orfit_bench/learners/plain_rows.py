@@ -1,4 +1,4 @@
-"""Single rows of plain numbers, converted for the short path: lists, dicts with the known names, other dtypes."""
+"""Single rows of plain numbers, converted for the short path: lists, rows with the known names, other dtypes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ def plain_row(x: Any, names: tuple[str, ...], needs_names: bool, dtype: np.dtype
     if kind is dict:
         if (x := single_rows.values_by_name(x, names)) is None:
             return None
+    elif hasattr(kind, "iloc"):
+        if (x := _values_of_series(x, names)) is None:
+            return None
+        kind = np.ndarray
     elif needs_names:
         return None
     if kind is np.ndarray:
@@ -44,6 +48,13 @@ def plain_row(x: Any, names: tuple[str, ...], needs_names: bool, dtype: np.dtype
     if found is not None and has_integers and found.size and np.abs(found).max() >= largest_safe(dtype):
         return None  # an integer may have been rounded
     return found
+
+
+def _values_of_series(x: Any, names: tuple[str, ...]) -> Array | None:
+    """The values of a Series of pandas whose labels are the known names in their order; None for all else."""
+    if not names or x.ndim != 1 or tuple(x.index.tolist()) != names:
+        return None
+    return np.asarray(x.to_numpy())
 
 
 def _converted(x: Any, dtype: np.dtype[Any]) -> Array | None:

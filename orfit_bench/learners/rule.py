@@ -153,6 +153,8 @@ class Rule(Configuration):
     def divergence(self, step: int, row: int, is_scaled: bool = False) -> DivergedError:
         """The error of a step that was not applied and began at this row of the call."""
         scale = "Check this row for outliers" if is_scaled else "Scale the data, as a pipeline can (standardize)"
+        if not self.is_linear:
+            scale = f"Check that {self.model.name} and its derivatives are finite for this row. {scale}"
         smaller = "take a smaller step_size, " if "step_size" in self.settings else ""
         wider = "take dtype='float64', " if self.dtype == np.float32 else ""
         return DivergedError(

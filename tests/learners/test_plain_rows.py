@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import orfit_bench as ob
@@ -65,6 +66,20 @@ def test_dicts_are_learned_in_the_order_of_the_names(method: str, backend: str) 
         assert one.predict_one(ROWS[1]) == other.predict_one(dicts[1])
 
 
+@pytest.mark.parametrize("columns", [NAMES, ("c", "a", "b")])
+@pytest.mark.parametrize("kind", ["float64", "float32", "Float64", "Int64", "object"])
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_of_a_table_are_learned_as_its_chunks(method: str, kind: str, columns: tuple[str, ...]) -> None:
+    table = pd.DataFrame(np.round(ROWS), columns=NAMES)
+    one, other = start(method, "numba", "float64", table.iloc[0]), start(method, "numba", "float64", table.iloc[0])
+    for x, (_, named) in zip(np.round(ROWS), table[list(columns)].astype(kind).iterrows(), strict=True):
+        learn_one(one, dict(zip(NAMES, x.tolist(), strict=True)), METHODS[method])
+        learn_one(other, named, METHODS[method])
+    assert one.state().identical(other.state())
+    if method != "oja":
+        assert one.predict_one(named) == other.predict_one(named) == one.predict(table[3:])[0]
+
+
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_rows_without_names_are_warned_of_once(backend: str) -> None:
     named = dict(zip(NAMES, ROWS[0].tolist(), strict=True))
@@ -105,6 +120,12 @@ BAD = {
     "another name": {"a": 1.0, "b": 2.0, "d": 3.0},
     "texts by name": {"a": 1.0, "b": "2", "c": 3.0},
     "a set": {1.0, 2.0, 3.0},
+    "a table": pd.DataFrame([[1.0, 2.0, 3.0]] * 3, columns=NAMES, index=NAMES),
+    "a column of another table": pd.Series([1.0, 2.0, 3.0, 4.0], index=[*NAMES, "d"]),
+    "texts of a table": pd.Series(["1", "2", "3"], index=NAMES),
+    "a missing value of a table": pd.Series([1, None, 3], index=NAMES, dtype="Int64"),
+    "large integers of a table": pd.Series([1, 2**53 + 1, 3], index=NAMES),
+    "dates of a table": pd.Series(pd.to_datetime(["2020-01-01"] * 3), index=NAMES),
 }
 
 

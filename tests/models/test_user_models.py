@@ -38,3 +38,22 @@ def test_linear_user_model_agrees_with_the_linear_model(method: str, rows: Any) 
     )
     predictions = ob.create(method, model=mine).prequential(X, y)
     np.testing.assert_allclose(predictions, ob.create(method).prequential(X, y), rtol=1e-7, atol=1e-9)
+
+
+def test_learner_shows_its_model(cubic: ob.Model) -> None:
+    assert f"; {cubic.name}; numpy" in repr(ob.create("ogd", backend="numpy", model=cubic))
+    assert "; mlp(2; tanh); numpy" in repr(ob.create("ogd", backend="numpy", model=ob.MLP((2,))))
+    assert "linear" not in repr(ob.create("ogd", backend="numpy"))
+
+
+@pytest.mark.parametrize("method", MODELS)
+def test_model_that_is_not_finite_is_named(method: str) -> None:
+    root = ob.Model(
+        "root",
+        lambda w, X: np.sqrt(X) @ w[:, None],
+        lambda w, x: np.sqrt(x)[None],
+        lambda d, c: d,
+    )
+    learner = ob.create(method, backend="numpy", model=root, initial_weights=[1.0, 1.0])
+    with np.errstate(invalid="ignore"), pytest.raises(ob.DivergedError, match="Check that root and its derivatives"):
+        learner.partial_fit([[1.0, 4.0], [-1.0, 4.0]], [1.0, 2.0])

@@ -4,6 +4,8 @@ import doctest
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -105,7 +107,14 @@ def test_public_docstrings_are_complete():
 def test_dir_has_public_names_alone():
     listed = {name for name in dir(ob) if name[0] != "_"}
     assert set(ob.__all__) <= listed
-    assert listed - set(ob.__all__) <= {"bench", "conformance", "river", "sklearn", "spec"}
+    assert listed - set(ob.__all__) <= ob.SUBPACKAGES
+
+
+def test_subpackages_are_imported_by_name():
+    run = subprocess.run([sys.executable, "-c", "import orfit_bench as ob; ob.bench"], capture_output=True, text=True)
+    assert "has no attribute 'bench': import orfit_bench.bench" in run.stderr
+    for name in ob.SUBPACKAGES:
+        importlib.import_module(f"orfit_bench.{name}")
 
 
 def test_signatures_show_no_addresses_of_functions():
