@@ -33,11 +33,15 @@ def is_exact(y: object) -> bool:
     return is_integer and bool(-MAX_INTEGER <= y <= MAX_INTEGER)  # type: ignore[operator]  # of an integer
 
 
-def bind(rule: Rule, state: LearnerState, p: Any) -> None:
-    """Bind the functions that the kernel offers for rows without or with one target, whose p differs by t only."""
+def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
+    """Bind the functions that the kernel offers for rows without or with one target, whose p differs by t only.
+
+    Returns whether it offers one for these settings.
+    """
     if (known := state.bound_to_names) and known.arrays is state.arrays:
         state.bound = None if state.needs_names else known
-        return
+        return True
+    state.bound_to_names = None
     make_sample, make_row, make_rows = (getattr(rule.kernel, f"bind_{n}", None) for n in ("sample", "row", "rows"))
     if make_sample and (learn_sample := make_sample(state.arrays, p)):
         state.bound_to_names = Bound(state.arrays, _bind_sample(rule, state, learn_sample), _learn_no_rows)
@@ -47,6 +51,7 @@ def bind(rule: Rule, state: LearnerState, p: Any) -> None:
         learn_rows = make_rows(state.arrays, p) if make_rows else None
         state.bound_to_names = Bound(state.arrays, one, _bind_rows(rule, state, one, learn_rows, record))
     state.bound = None if state.needs_names else state.bound_to_names
+    return state.bound_to_names is not None
 
 
 def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], None] | None:

@@ -48,7 +48,7 @@ class SingleRow:
     def bind(self, state: LearnerState) -> None:
         """After rows were learned: let the kernel prepare the next ones, if it can."""
         if self._can_bind:
-            bind(self._rule, state, self._p)
+            self._can_bind = bind(self._rule, state, self._p)
 
     def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
@@ -175,5 +175,5 @@ class SingleRow:
         ):
             rule.warn_of_lost_precision(state)
         if self._can_bind:
-            bind(rule, state, self._p)
+            self._can_bind = bind(rule, state, self._p)
         return True

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from orfit_bench.kernels.threads import limit_blas_threads
-from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._compile import compiled, inline
 
 BLOCK = 64
 """Rows of a block; with more, matrix products gain little and the work between rows grows."""
@@ -130,15 +130,20 @@ def count_safe_rows(X: Array, Y: Array) -> int:
 
 @compiled("R R f f")
 def count_moderate_rows(X: Array, Y: Array, most: float, least: float) -> Any:
-    """The number of rows before the first whose norm or target is too large, or whose norm is too small."""
+    """The number of rows before the first that is not moderate."""
     for i in range(len(X)):
-        square = np.dot(X[i], X[i])
-        if not square < most * most or (square < least * least and np.any(X[i])):
+        if not is_moderate(X[i], Y[i], most, least):
             return i
-        for c in range(Y.shape[1]):
-            if abs(Y[i, c]) > most:
-                return i
     return len(X)
+
+
+@inline
+def is_moderate(x: Array, y: Array, most: Scalar, least: Scalar) -> Any:
+    """Whether neither the norm of a row nor a target is too large, and the norm is zero or not too small."""
+    square, largest = np.dot(x, x), y.dtype.type(0)
+    for c in range(len(y)):
+        largest = max(largest, abs(y[c]))
+    return square < most * most and not largest > most and (square >= least * least or not np.any(x))
 
 
 @compiled("W W R r r b f")

@@ -1,4 +1,9 @@
-"""Rows of ORFit with a limited memory in coordinates of a block, one after another: see `_truncated_basis`."""
+"""Rows of ORFit with a limited memory in some orthonormal coordinates, one after another.
+
+The coordinates are those of a block of rows (`_truncated_basis`) or, for few features, the features themselves
+(`_few_coordinates`). A row costs 8 m u flops in u coordinates, with `ipca` also 2 m^2 u and the decomposition of
+`_arrowhead_svd`.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +23,18 @@ SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDO
 
 
 class Memory(NamedTuple):
-    """In coordinates: a column of T and a value for each direction, one more than are kept; the change Z of w."""
+    """In u coordinates: a column of T and a value for each direction, one more than are kept; the change Z of w."""
 
-    T: Array  # (n + k, m + 1)
+    T: Array  # (u, m + 1)
     sigma: Array  # (m + 1,)
-    Z: Array  # (n + k, c)
+    Z: Array  # (u, c)
     errors: Array  # (m + 1,), estimated, where directions are kept by age or chance
 
 
 class Rows(NamedTuple):
     """The rows in coordinates, size H, their targets, and the directions drawn for them."""
 
-    H: Array  # (k, n + k)
+    H: Array  # (k, u)
     size: Array
     Y: Array
     drawn: Array
@@ -56,10 +61,27 @@ def learn_coordinates(
     summary: int,
     reach: Scalar,
 ) -> Any:
+    """Learn rows in the coordinates of a block, each of which has one more than the row before it."""
+    return learn_rows(out, memory, rows, buffers, limits, n, n + 1, summary, reach)
+
+
+@inline
+def learn_rows(
+    out: Array,
+    memory: Memory,
+    rows: Rows,
+    buffers: tuple[Array, Array, Array],
+    limits: Array,
+    n: int,
+    first: int,
+    summary: int,
+    reach: Scalar,
+) -> Any:
     """Learn row after row; returns the number of rows learned, of directions kept, and of rows that changed them.
 
-    out holds the predictions of the weights before the block. reach bounds the weights: a row is refused before it is
-    infinite. For limits see `find_limits`. The last result is whether a direction has lost half of its digits.
+    The memory has n directions. Row i has numbers in its first `first + i` coordinates, if there are as many. out holds
+    the predictions of the weights before the rows. reach bounds the weights: a row is refused before it is infinite.
+    For limits see `find_limits`. The last result is whether a direction has lost half of its digits.
     """
     T, sigma, Z, errors = memory
     H, size, Y, drawn = rows
@@ -71,7 +93,7 @@ def learn_coordinates(
     a, e, (d, z, values) = room[0, :width], room[1], np.empty((3, width))
     old, count, changes, learned, lost = T, n, 0, len(H), False
     for i in range(len(H)):
-        u = n + i + 1
+        u = min(first + i, n_coordinates)
         x, r, span = room[2, :u], room[3, :u], room[4, :u]
         for j in range(u):
             x[j] = H[i, j]

@@ -12,6 +12,8 @@ s.w and s.basis.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,20 +22,37 @@ from scipy.linalg import solve_triangular
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import count_safe_rows, learn_in_blocks, new_directions, orthogonalize_block
 from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._projected_rows import learn_row, learn_rows
+
+MAX_NUMBERS = 5000
+"""Numbers in the basis up to which rows one by one take less time than blocks: half or less where it is small."""
 
 
 def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
     """Learn rows by fitting each (or, with steps, moving towards it) orthogonally to the basis; returns how many.
 
-    bounded: refuse a row if its product with any unit vector may overflow, not only if that with r does.
+    bounded: refuse a row if its product with any unit vector may overflow, not only if that with r does. One row, and
+    rows with a small basis, are learned by `_projected_rows`.
     """
     predictions = np.empty(Y.shape, Y.dtype) if out is None else out
+    most = min(int(s.count[0]) + len(X), len(s.basis))  # rows of the basis after the chunk
+    if Y.shape[1] == 1 and (len(X) == 1 or most * X.shape[1] <= MAX_NUMBERS):
+        steps = np.zeros(1, X.dtype) if step is None else step
+        given = step is None, steps, bounded, X, Y.reshape(-1), predictions.reshape(-1)
+        return int(learn_rows(s.basis, s.w.reshape(-1), s.count, *given))
 
     def learn(part: slice) -> int:
         part = slice(part.start, part.start + count_safe_rows(X[part], Y[part]))
         return _fit_block_of_rows(s, X[part], Y[part], predictions[part], None if step is None else step[part], bounded)
 
     return learn_in_blocks(learn, X, len(s.basis))
+
+
+def bind_row(s: Any, limit: int | None, step: float | None = None, bounded: bool = False) -> Callable[..., int]:
+    """A function that learns one row with one output: see `Kernel.bind_row`. limit is that of the basis."""
+    can_grow = limit is None or len(s.basis) < limit
+    entry = learn_row.entry_point(s.w.dtype)
+    return partial(entry, s.basis, s.w.reshape(-1), s.count, can_grow, step is None, float(step or 0.0), bounded)
 
 
 def _fit_block_of_rows(s: Any, X: Array, Y: Array, predictions: Array, step: Array | None, bounded: bool) -> int:

@@ -5,10 +5,9 @@ squared) is learned in the orthonormal coordinates of the rows of U and Q. There
 as T = I, and the change of the weights as Z = 0; each row works on n + k numbers instead of p. At the end
 U <- T'[U; Q] and w <- w + [U; Q]'Z.
 
-In coordinates a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of
-`_arrowhead_svd`. Outside, besides its direction, it costs 2 c p for its prediction and 2 m (m + k) p / k for the
-memory, in matrix products. Which of the two dominates depends on p. Allocated: Q, strips of [U; Q] and of U, and the
-coordinates.
+In coordinates a row costs what `_coordinate_rows` says. Outside, besides its direction, it costs 2 c p for its
+prediction and 2 m (m + k) p / k for the memory, in matrix products. Which of the two dominates depends on p. Allocated:
+Q, strips of [U; Q] and of U, and the coordinates.
 """
 
 from __future__ import annotations

@@ -3,12 +3,18 @@
 from typing import Any
 
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._projection import bind_row as bind_fitted_row
 from orfit_bench_numba._projection import fit_block, fit_rows
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + r (x'r)^-1 e with r = x - U U'x; then U <- [U r/|r|]."""
     return fit_rows(s, X, Y, out)
+
+
+def bind_row(s: Any, p: Any) -> Any:
+    """The same for one row with one output."""
+    return bind_fitted_row(s, p.memory)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -7,11 +7,17 @@ import numpy as np
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import new_directions
 from orfit_bench_numba._projection import append_directions, fit_rows
+from orfit_bench_numba._projection import bind_row as bind_projected_row
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + step e r with r = x - U U'x; then U <- [U r/|r|]."""
     return fit_rows(s, X, Y, out, p.step_size)
+
+
+def bind_row(s: Any, p: Any) -> Any:
+    """The same for one row with one output."""
+    return bind_projected_row(s, p.memory, p.step_size[0])
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -13,8 +13,10 @@ from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import BLOCK, learn_in_blocks, new_directions
 from orfit_bench_numba._coordinate_rows import SUMMARIES
+from orfit_bench_numba._few_coordinates import MAX_FEATURES, MAX_FEATURES_OF_ONE, learn_few_features
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
+from orfit_bench_numba._projection import bind_row as bind_fitted_row
 from orfit_bench_numba._strip_products import combine
 from orfit_bench_numba._truncated_basis import has_bounded_products, learn_block, reorthonormalize
 
@@ -35,12 +37,20 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     predictions = np.empty(Y.shape, Y.dtype) if out is None else out
     drawn = p.draws[:, 0] * (p.memory + 1) if p.draws.size else np.zeros(len(X))
     drawn = drawn.astype(np.int64).astype(X.dtype)
+    d = X.shape[1]
 
     def learn_part(part: slice) -> int:
         how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
-        return learn_block(s, X[part], Y[part], predictions[part], *how, checked or part.start > 0)
+        few = d <= MAX_FEATURES or (part.stop - part.start == 1 and d <= MAX_FEATURES_OF_ONE)
+        learn_rows = learn_few_features if few else learn_block
+        return learn_rows(s, X[part], Y[part], predictions[part], *how, checked or part.start > 0)
 
     return learn_in_blocks(learn_part, X, len(s.basis))
+
+
+def bind_row(s: Any, p: Any) -> Any:
+    """The same for one row with one output; None with a limited memory, all of which changes."""
+    return None if hasattr(s, "singular_values") else bind_fitted_row(s, None, bounded=True)
 
 
 def _learn_batches(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -1,0 +1,125 @@
+"""ORFit with a limited memory and few features: rows are learned in coordinates that are the features themselves.
+
+It needs no orthonormal basis of the rows, and so no matrix products outside the loop over rows. In that loop,
+`_truncated_basis` works on fewer numbers where there are more features than directions and rows of a block.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench_numba._block_gram_schmidt import is_moderate, moderate_edge
+from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._coordinate_rows import LATEST, RANDOM, Memory, Rows, find_limits, learn_rows
+from orfit_bench_numba._finite import NOT_FINITE, is_finite
+from orfit_bench_numba._truncated_basis import reorthonormalize
+
+MAX_FEATURES = 200
+"""Features up to which rows of a chunk are learned so."""
+MAX_FEATURES_OF_ONE = 1000
+"""The same for a chunk of one row, which would be a block by itself."""
+
+
+def learn_few_features(
+    s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int, checked: bool
+) -> int:
+    """Learn the first rows of X as `learn_block` of `_truncated_basis` does, with the same arguments and result."""
+    nothing = np.empty(0, X.dtype)
+    ages = summary in (LATEST, RANDOM)
+    values = s.singular_values, *((s.direction_errors, s.precision_lost.reshape(1)) if ages else (nothing, nothing))
+    edge = moderate_edge(X.dtype)
+    how = m, summary, drawn, checked, edge, find_limits(X.dtype)
+    learned = int(learn_features(s.basis, s.w, s.count, values, *how, X, Y, out))
+    if t // RENEWAL_PERIOD < (t + learned) // RENEWAL_PERIOD:
+        reorthonormalize(s.basis[: s.count[0]])
+    return learned
+
+
+@compiled("W W I (w w w) i i r b f r R R W")
+def learn_features(
+    basis: Array,
+    w: Array,
+    count: Indices,
+    values: tuple[Array, Array, Array],
+    m: int,
+    summary: int,
+    drawn: Array,
+    checked: bool,
+    edge: Scalar,
+    limits: Array,
+    X: Array,
+    Y: Array,
+    out: Array,
+) -> Any:
+    """The same. values: those of the directions, their errors, if any, and whether half of the digits is lost."""
+    if not checked and not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
+        return NOT_FINITE
+    k = 0
+    while k < len(X) and is_moderate(X[k], Y[k], edge, 1 / edge):
+        k += 1
+    k = max(k, 1)
+    n, (d, c), alone = count[0], w.shape, k == 1
+    width = min(m, n + k, d) + 1
+    H, T, sigma, Z, errors = (
+        np.empty((k, d), X.dtype),
+        np.zeros((d, width), X.dtype),
+        np.zeros(width, X.dtype),
+        np.zeros((d, c), X.dtype),
+        np.zeros(width, X.dtype),
+    )
+    size = np.empty(k, X.dtype)
+    for i in range(k):
+        size[i] = normalize(H[i], X[i])
+        predict(out[i], X[i], w)
+    for q in range(n):
+        sigma[q] = values[0][q]
+        if len(values[1]):
+            errors[q] = values[1][q]
+        for j in range(d):
+            T[j, q] = basis[q, j]
+    memory, rows = Memory(T, sigma, Z, errors), Rows(H, size, Y[:k], drawn)
+    room = np.empty((5, max(d, width, c)), X.dtype)
+    buffers = np.zeros((d, width), X.dtype), np.zeros((width, width), X.dtype), room
+    reach = -X.dtype.type(np.inf) if alone else np.abs(w).max()
+    learned, kept, changes, lost = learn_rows(out, memory, rows, buffers, limits, n, d, summary, reach)
+    if changes == 0:
+        return learned
+    if alone and not (is_finite((w + Z).reshape(-1)) and size[0] * math.sqrt(d) < np.inf):
+        return 0
+    w += Z
+    for q in range(kept):
+        values[0][q] = sigma[q]
+        if len(values[1]):
+            values[1][q] = errors[q]
+        for j in range(d):
+            basis[q, j] = T[j, q]
+    if lost:
+        values[2][0] = 1
+    count[0] = kept
+    return learned
+
+
+@inline
+def normalize(h: Array, x: Array) -> Any:
+    """h <- x / size; returns size, the largest |x_j|."""
+    size = h.dtype.type(0)
+    for j in range(len(x)):
+        size = max(size, abs(x[j]))
+    for j in range(len(x)):
+        h[j] = x[j] / size if size > 0 else x[j]
+    return size
+
+
+@inline
+def predict(out: Array, x: Array, w: Array) -> None:
+    """out <- x'w."""
+    for q in range(len(out)):
+        out[q] = 0
+    for j in range(len(x)):
+        for q in range(len(out)):
+            out[q] += x[j] * w[j, q]
