@@ -11,7 +11,7 @@ import numpy as np
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Data, Experiment, Metric, Model, Record, Stream
+from orfit_bench.spec import Data, Experiment, Metric, Model, Record
 from orfit_bench.spec.metric import Direction
 
 ROWS, FEATURES = 40, 3
@@ -20,39 +20,6 @@ KINDS_OF_RECORDS = ("rls", "class_rls", "oja")
 STEP = 1e-6
 DEVIATION = 1e-5
 """The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
-
-
-def find_stream_defects(stream: Stream) -> Iterator[str]:
-    """Yield what is wrong: loads that differ, shapes, numbers that are not finite, a y that is not what it offers."""
-    first, second = stream.load(), stream.load()
-    for part in ("X", "y", "test", "validation", "tasks"):
-        a, b = (_arrays(getattr(data, part)) for data in (first, second))
-        if len(a) != len(b) or not all(map(_is_equal, a, b)):
-            yield f"two loads give different {part}; draw random numbers from a setting `seed`"
-    d = np.shape(first.X)[1]
-    tests = {"the stream": (first.X, first.y), "test": first.test, "validation": first.validation}
-    for what, rows in tests.items():
-        if rows is None:
-            continue
-        X, y = (None if part is None else np.asarray(part) for part in rows)
-        if X is None or X.ndim != 2 or X.shape[1] != d:
-            yield f"{what} has X of shape {None if X is None else X.shape}, want (rows, {d})"
-        elif not np.isfinite(np.asarray(X, float)).all():
-            yield f"{what} has values in X that are not finite"
-        elif (y is None) != (first.y is None) or (y is not None and len(y) != len(X)):
-            yield f"{what} has {len(X)} rows of X and {'no' if y is None else len(y)} targets"
-    if (first.y is None) != (stream.offers == "rows"):
-        yield f"it declares offers={stream.offers!r}, but y is {'None' if first.y is None else 'not None'}"
-
-
-def _arrays(part: Any) -> list[Any]:
-    parts = part if isinstance(part, tuple) else (part,)
-    return [np.asarray(array) for array in parts]
-
-
-def _is_equal(a: Any, b: Any) -> bool:
-    """Whether two arrays of any dtype are equal, with NaN equal to NaN."""
-    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
 
 
 def find_metric_defects(metric: Metric) -> Iterator[str]:

@@ -10,8 +10,8 @@ from orfit_bench.conformance.declaration_defects import (
     find_experiment_defects,
     find_metric_defects,
     find_model_defects,
-    find_stream_defects,
 )
+from orfit_bench.conformance.stream_defects import find_stream_defects
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Experiment, Metric, Model, Stream
 
@@ -27,8 +27,8 @@ def check_stream(stream: Stream) -> list[str]:
     Returns
     -------
     list of str
-        What is wrong: the data differ between two loads, shapes do not match, values are not finite, or the tasks do
-        not cover the rows. Empty if nothing is.
+        What is wrong: the data differ between two loads, shapes do not match, values are not finite, the tasks do not
+        cover the rows, or methods that learn what the stream offers would refuse its rows. Empty if nothing is.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def check_stream(stream: Stream) -> list[str]:
     >>> check_stream(ob.streams()["drift"])
     []
     """
-    return [] if stream.probe() else _found("stream", stream.name, find_stream_defects, stream)
+    return _found("stream", stream.name, find_stream_defects, stream)
 
 
 def check_metric(metric: Metric) -> list[str]:

@@ -52,15 +52,16 @@ class Data:
     feature_names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """ValueError unless each row has a target, test and validation rows are alike, and the tasks cover the rows."""
+        """ValueError unless rows have targets, columns names, test rows the same shape, and tasks cover the rows."""
         n = len(self.X)
         if isinstance(self.X, (list, tuple)):
             raise ValueError(f"X: got {type(self.X).__name__}, want an array or a table (n, d)")
         _check_lengths("", self.X, self.y)
+        _check_names(self.feature_names, _shape(self.X))
         for name, part in (("test", self.test), ("validation", self.validation)):
             if part is not None:
                 _check_part(name, part, self)
-        if not self.tasks:
+        if not len(self.tasks):
             return
         integers = all(isinstance(row, Integral) and not isinstance(row, bool) for row in self.tasks)
         if not integers or not all(a < b for a, b in zip((-1, *self.tasks), self.tasks, strict=False)):
@@ -82,6 +83,12 @@ def _check_lengths(part: str, X: Array, y: Array | None) -> None:
     """ValueError unless y, if there is one, has a target for each row."""
     if y is not None and len(y) != len(X):
         raise ValueError(f"{part}y: got {len(y)} targets, want {len(X)}, one for each row of X")
+
+
+def _check_names(names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """ValueError unless there is a name for each column of X, or none at all."""
+    if names and len(shape) > 1 and len(names) != shape[1]:
+        raise ValueError(f"feature_names: got {len(names)} names, want {shape[1]}, one for each column of X")
 
 
 def _check_part(name: str, part: Rows, data: Data) -> None:

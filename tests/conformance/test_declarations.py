@@ -13,6 +13,8 @@ from orfit_bench.conformance.declarations import check_plugins
 from orfit_bench.spec import Data, Experiment, Metric, Stream
 
 X, Y = np.ones((6, 2)), np.arange(6.0)
+KEPT = np.ones((6, 2))
+"""An array that streams return each time, changed."""
 COUNT = itertools.count()
 METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
 
@@ -32,10 +34,52 @@ METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
         (lambda: sys.exit(0), "raised SystemExit: 0"),
         (lambda: None, "<lambda> (test_declarations.py:"),
         (lambda: (X, Y), "returned tuple, want Data(X, y, ...)"),
+        (lambda: Data(np.add(X, 1, out=KEPT), Y * next(COUNT), tasks=np.array([0, 6])), "two loads give different y"),
+        (lambda: Data(np.add(KEPT, 1, out=KEPT), Y), "two loads give different X"),
+        (lambda: Data(X, Y, feature_names=("a", "b")), None),
+        (lambda: Data(X, Y, feature_names=("a", "b", "c")), "feature_names: got 3 names, want 2"),
+        (lambda: Data(X.astype(str), Y), "X of dtype <U32, want real numbers"),
+        (lambda: Data(X + 1j, Y), "X of dtype complex128, want real numbers"),
+        (lambda: Data(np.ma.masked_less(X, 1), Y), "X: got a masked array"),
+        (lambda: Data(X[:, :1], Y, test=(X[:, :1], Y * np.nan)), None),
+        (lambda: Data(X, Y * np.nan), "refuses the stream: y[0] is nan"),
+        (lambda: Data(X, Y, test=(X, Y + np.inf)), "refuses test: y[0] is inf"),
+        (lambda: Data(X, Y, test=(X, Y.astype(str))), "regression refuses test: y: got ndarray of dtype <U32"),
+        (lambda: Data(X, np.ones((6, 2, 2))), "y: got shape (6, 2, 2), want (n,) or (n, outputs)"),
     ],
 )
 def test_streams(data, found):
     faults = check_stream(Stream("s", "", data))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+@pytest.mark.parametrize(
+    ("offers", "y", "test", "found"),
+    [
+        ("labels", Y.astype(int), Y.astype(int), None),
+        ("labels", Y, Y, "offers 'labels', but a method of classification refuses the stream"),
+        ("labels", Y.astype(int), Y.astype(str), "labels of several types: int, str"),
+        ("integers", Y, Y, "offers 'integers', but a method of classification refuses the stream"),
+        ("gaps", np.where(Y > 2, np.nan, Y), Y, None),
+        ("gaps", np.where(Y > 2, np.inf, Y), Y, "offers 'gaps', but a method of filter refuses the stream"),
+    ],
+)
+def test_streams_hold_what_they_offer(offers, y, test, found):
+    faults = check_stream(Stream("s", "", lambda: Data(X, y, test=(X, test)), offers=offers))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+@pytest.mark.parametrize(
+    ("probe", "found"),
+    [
+        (lambda: "no network", None),
+        (lambda: 1 / 0, "raised ZeroDivisionError"),
+        (lambda: sys.exit(3), "raised SystemExit: 3"),
+        (lambda: 5, "probe() returned int, want a text"),
+    ],
+)
+def test_a_probe_that_fails_is_a_fault(probe, found):
+    faults = check_stream(Stream("s", "", lambda: 1 / 0, probe=probe))
     assert (found in faults[0]) if found else (faults == [])
 
 

@@ -1,0 +1,115 @@
+"""Defects of streams: loads that differ, and rows that a method of a kind that the stream offers could not learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import orfit_bench as ob
+from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.targets import Rows, with_labels, with_numbers, without_targets
+from orfit_bench.spec import Data, Stream
+from orfit_bench.spec.stream import OFFERS
+
+PARTS = ("X", "y", "test", "validation", "tasks", "feature_names")
+
+
+class Reader(NamedTuple):
+    """A method of a kind, and how the learners of that kind read its rows."""
+
+    method: str
+    read: Callable[..., Rows]
+    settings: dict[str, Any]
+    """Those with which it learns rows of a single feature too."""
+
+
+def _read_rows(rule: Rule, state: None, X: object, y: object) -> Rows:
+    return without_targets(rule, state, X)
+
+
+READERS = {
+    "regression": Reader("lms", with_numbers, {}),
+    "filter": Reader("kalman", with_numbers, {}),
+    "classification": Reader("class_rls", with_labels, {}),
+    "subspace": Reader("oja", _read_rows, {"n_components": 1}),
+}
+HELD_OUT = READERS | {"regression": READERS["filter"]}
+"""The readers of rows that are not learned, whose numbers may be missing (NaN)."""
+
+
+def find_stream_defects(stream: Stream) -> Iterator[str]:
+    """Yield what is wrong: loads that differ, shapes, numbers that are not finite, a y that is not what it offers."""
+    reason = stream.probe()
+    if reason is not None and not isinstance(reason, str):
+        yield f"probe() returned {type(reason).__name__}, want a text, which is empty if the data can be loaded"
+    if reason:
+        return
+    first = stream.load()
+    before = {part: _copies(getattr(first, part)) for part in PARTS}
+    second = stream.load()
+    for part, a in before.items():
+        b = _copies(getattr(second, part))
+        if len(a) != len(b) or not all(map(_is_equal, a, b)):
+            yield f"two loads give different {part}; draw random numbers from a setting `seed`"
+    wrong = list(_find_wrong_shapes(second))
+    yield from wrong
+    if (second.y is None) != (stream.offers == "rows"):
+        yield f"it declares offers={stream.offers!r}, but y is {'None' if second.y is None else 'not None'}"
+    elif not wrong:
+        yield from _find_refusals(stream, second)
+
+
+def _copies(part: Any) -> list[Any]:
+    """Copies of the arrays of a part, since the next load may write to them."""
+    parts = part if isinstance(part, tuple) else (part,)
+    return [np.array(array) for array in parts]
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    """Whether two arrays of any dtype are equal, with NaN equal to NaN."""
+    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def _pairs(data: Data) -> Iterator[tuple[str, Any, Any]]:
+    """The rows of each part in memory, with its name."""
+    parts = {"the stream": (data.X, data.y), "test": data.test, "validation": data.validation}
+    for name, part in parts.items():
+        if part is not None:
+            X, y = (rows if rows is None or isinstance(rows, (np.ndarray, list)) else np.asarray(rows) for rows in part)
+            yield name, X, y
+
+
+def _find_wrong_shapes(data: Data) -> Iterator[str]:
+    """Yield the parts whose rows have another shape, are no real numbers or are not finite."""
+    d = np.shape(data.X)[1] if np.ndim(data.X) > 1 else None
+    for what, rows, y in _pairs(data):
+        X = np.asarray(rows)
+        if X.ndim != 2 or X.shape[1] != d:
+            yield f"{what} has X of shape {None if rows is None else X.shape}, want (rows, {d or 'features'})"
+        elif X.dtype.kind not in "buif":
+            yield f"{what} has X of dtype {X.dtype}, want real numbers"
+        elif not np.isfinite(X).all():
+            yield f"{what} has values in X that are not finite"
+        elif (y is None) != (data.y is None) or (y is not None and len(y) != len(X)):
+            yield f"{what} has {len(X)} rows of X and {'no' if y is None else len(y)} targets"
+
+
+def _find_refusals(stream: Stream, data: Data) -> Iterator[str]:
+    """Yield why the first kind of methods that refuses rows does so, or that labels are of several types."""
+    for kind in OFFERS[stream.offers]:
+        of_labels: set[type] = set()
+        for what, X, y in _pairs(data):
+            reader = (READERS if what == "the stream" else HELD_OUT)[kind]
+            rule = ob.create(reader.method, backend="numpy", **reader.settings).rule
+            try:
+                rows = reader.read(rule, None, X, y)
+            except (TypeError, ValueError) as error:
+                yield f"it offers {stream.offers!r}, but a method of {kind} refuses {what}: {error}"
+                return
+            of_labels |= {type(label) for label in rows.classes}
+        if len(of_labels) > 1:
+            names = ", ".join(sorted(t.__name__ for t in of_labels))
+            yield f"its rows, test and validation have labels of several types: {names}"
+            return
