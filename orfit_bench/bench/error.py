@@ -46,14 +46,34 @@ def observed(y: Any) -> Any:
     return ~missing.reshape(len(missing), -1).any(axis=1) if missing.any() else slice(None)
 
 
-def check_targets(X: Any, y: Any, name: str, first: int = 0) -> None:
-    """ValueError where targets to compare with are infinite, or have the labels of the rows in another order."""
+def check_targets(learner: Any, X: Any, y: Any, name: str, first: int = 0) -> None:
+    """ValueError where targets are infinite or in another order than the rows, TypeError for those of another type."""
     check_rows_agree(X, y, name)
     targets = np.asarray(y)
+    _check_type(learner, targets, name)
     if targets.dtype.kind == "f" and (wrong := np.argwhere(np.isinf(targets))).size:
         place = tuple(wrong[0].tolist())
         text = ", ".join(map(str, (first + place[0], *place[1:])))
         raise ValueError(f"{name}[{text}] is {targets[place]}: want finite numbers, or NaN where nothing was observed")
+
+
+def _check_type(learner: Any, targets: NDArray[Any], name: str) -> None:
+    """TypeError unless they can be compared with predictions: a text is no number, 1.0 and "1" not the label 1."""
+    given = _types(targets)
+    if learner.rule.method.traits.labels:
+        known = _types(learner.classes_)
+        if not given <= known:
+            names, wanted = (", ".join(sorted(types)) for types in (given, known))
+            raise TypeError(f"{name}: got labels of type {names}, want {wanted} as in the rows that were learned")
+    elif given & {"str", "complex"}:
+        raise TypeError(f"{name}: got targets of dtype {targets.dtype}, want real numbers")
+
+
+def _types(values: NDArray[Any]) -> set[str]:
+    """The names of the types of all values, as Python's."""
+    if values.dtype.kind != "O":
+        return {type(value).__name__ for value in values.ravel()[:1].tolist()}
+    return {type(v.item() if isinstance(v, np.generic) else v).__name__ for v in values.ravel()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +87,17 @@ class ErrorMeasure:
     root: bool = False
     prequential: bool = False
     """Whether a prequential prediction can be compared with y."""
+    has_targets: bool = True
+    """Whether y counts; else every row does, whatever its y."""
 
     def mean(self, learner: Any, rows: Rows, name: str = "y") -> float:
         """Return the mean over the rows with observed y, which errors call `name`; NaN if there are none."""
+        if not self.has_targets:
+            rows = (rows[0], None)
         if not isinstance(rows[0], np.ndarray):
             return self._mean_in_chunks(learner, rows, name)
-        check_targets(*rows, name)
+        if self.has_targets:
+            check_targets(learner, *rows, name)
         errors = self.rows(learner, *rows)[observed(rows[1])]
         return float(errors.mean()) if len(errors) else float("nan")
 
@@ -80,7 +105,8 @@ class ErrorMeasure:
         """Return the mean over rows that are read from a file."""
         total, n = 0.0, 0
         for i, (X, y) in enumerate(Data(*rows).chunks(ROWS)):
-            check_targets(X, y, name, i * ROWS)
+            if self.has_targets:
+                check_targets(learner, X, y, name, i * ROWS)
             errors = self.rows(learner, X, y)[observed(y)]
             total, n = total + float(errors.sum()), n + len(errors)
         return total / n if n else float("nan")
@@ -96,6 +122,6 @@ ERRORS = {
     "regression": NUMBERS,
     "filter": NUMBERS,
     "classification": ErrorMeasure(label_error, "share of wrong labels"),
-    "subspace": ErrorMeasure(compression_loss, "mean compression loss"),
+    "subspace": ErrorMeasure(compression_loss, "mean compression loss", has_targets=False),
 }
 """The error measure by kind of method."""

@@ -225,9 +225,9 @@ class TestTargetsOfTheTestSet:
 
     X = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 2)), columns=["a", "b"])
 
-    def status(self, plugin, y, test):
-        plugin(streams=hook("streams", (Stream("mine", "", make=lambda: Data(self.X, y, test=test)),)))
-        record = run_cell(Cell("rls", "numpy", "mine"))
+    def status(self, plugin, y, test, name="mine"):
+        plugin(streams=hook("streams", (Stream(name, "", make=lambda: Data(self.X, y, test=test)),)))
+        record = run_cell(Cell("rls", "numpy", name))
         return record["status"], record["reason"], record.get("metrics", {}).get("test_error")
 
     @pytest.mark.parametrize("columns", ["a", ["a"], ["a", "b"]])
@@ -250,3 +250,38 @@ class TestTargetsOfTheTestSet:
         y[7] = np.inf
         status, reason, _ = self.status(plugin, np.zeros(60), (self.X[:20].to_numpy(), y[:20]))
         assert (status, "test y[7] is inf: want finite numbers" in reason) == ("failed", True)
+
+    @pytest.mark.parametrize("dtype", ["U8", "O", "complex128"])
+    def test_texts_and_complex_numbers_are_no_targets(self, plugin, dtype):
+        y = self.X["a"].to_numpy()
+        test = y[:20].astype(str).astype(object) if dtype == "O" else y[:20].astype(dtype)
+        status, reason, _ = self.status(plugin, y, (self.X[:20].to_numpy(), test))
+        assert (status, "test y: got targets of dtype" in reason) == ("failed", True)
+
+    @pytest.mark.parametrize("dtype", ["Float64", "float32", "int64", "O"])
+    def test_numbers_of_other_types_are_targets(self, plugin, dtype):
+        y = self.X["a"].round()
+        wanted = self.status(plugin, y, (self.X[:20], y[:20]))
+        assert self.status(plugin, y, (self.X[:20], y[:20].astype(dtype)), "other") == wanted
+
+    @pytest.mark.parametrize(("learned", "held_out"), [(int, float), (int, str), (str, int), (bool, int)])
+    def test_labels_of_another_type_are_refused(self, plugin, learned, held_out):
+        """They would all count as wrong."""
+        y = (self.X["a"].to_numpy() > 0).astype(int)
+        data = Data(self.X.to_numpy(), y.astype(learned), test=(self.X.to_numpy(), y.astype(held_out)))
+        plugin(streams=hook("streams", (Stream("mine", "", make=lambda: data, offers="labels"),)))
+        record = run_cell(Cell("class_rls", "numpy", "mine"))
+        assert record["status"] == "failed"
+        assert f"test y: got labels of type {held_out.__name__}, want {learned.__name__}" in record["reason"]
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_subspaces_ignore_targets(self, plugin, value):
+        """Rows count in their loss whether there is a target or not."""
+
+        def metrics(stream, y):
+            data = Data(self.X.to_numpy(), y, test=(self.X.to_numpy(), y), tasks=(0, 30, 60))
+            plugin(streams=hook("streams", (Stream(stream, "", make=lambda: data, offers="gaps"),)))
+            found = run_cell(Cell("oja", "numpy", stream, {"n_components": 1}))["metrics"]
+            return {name: found[name] for name in ("test_error", "excess_loss", "forgetting")}
+
+        assert metrics("gaps", np.where(np.arange(60) % 3, 0.0, value)) == metrics("none", np.zeros(60))
