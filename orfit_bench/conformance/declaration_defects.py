@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
@@ -23,37 +24,67 @@ DEVIATION = 1e-5
 
 
 def find_metric_defects(metric: Metric) -> Iterator[str]:
-    """Yield what is wrong: an unknown direction, values that are neither finite nor None, learners that it changes."""
+    """Yield what is wrong: an unknown direction, values that are neither finite nor None, records that it changes."""
     directions = get_args(Direction)
     if metric.better not in directions:
         yield f"better={metric.better!r}, want one of {', '.join(directions)}"
-    values, changed = _measured(metric, KINDS_OF_RECORDS)
-    if all(value is None for value in values.values()):
+    found = _measured(metric, KINDS_OF_RECORDS)
+    if all(value is None for value in found.values.values()):
         others = [
             name
             for name in registry().methods
             if not registry().suppliers.get(("methods", name), "").startswith("orfit-bench ")
         ]
-        more, changed_more = _measured(metric, others)
-        values, changed = values | more, changed + changed_more
-    if all(value is None for value in values.values()):
-        yield f"it is None for each of {', '.join(values)}, so no table would show it"
-    for method, value in values.items():
-        if value is not None and not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
+        found = found.joined(_measured(metric, others))
+    if all(value is None for value in found.values.values()):
+        yield f"it is None for each of {', '.join(found.values)}, so no table would show it"
+    for method, value in found.values.items():
+        if value is not None and not _is_finite(value):
             yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
-    if changed:
-        yield f"measure changed record.learner ({', '.join(changed)}): let it work on record.learner.copy()"
+    for method, needed in found.memory.items():
+        if not (_is_finite(needed) and needed >= 0):
+            yield f"memory returned {needed!r} for {method}, want a number of bytes"
+    if found.changed:
+        yield f"measure changed record.learner ({', '.join(found.changed)}): let it work on record.learner.copy()"
 
 
-def _measured(metric: Metric, methods: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
-    """The value of the metric for each of these methods that can learn, and the methods whose learner it changed."""
-    values, changed = {}, []
+def _is_finite(value: object) -> bool:
+    """Whether it is a real number that float64 holds."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and math.isfinite(value)
+
+
+class MeasuredRecords(NamedTuple):
+    """What a metric did with the record of each of some methods."""
+
+    values: dict[str, Any]
+    memory: dict[str, Any]
+    """What its `memory` returned."""
+    changed: list[str]
+    """Methods whose learner it changed."""
+
+    def joined(self, other: MeasuredRecords) -> MeasuredRecords:
+        """The same of these methods and others."""
+        return MeasuredRecords(self.values | other.values, self.memory | other.memory, self.changed + other.changed)
+
+
+def _measured(metric: Metric, methods: Iterable[str]) -> MeasuredRecords:
+    """What the metric does with the records of these methods, of those that can learn."""
+    found = MeasuredRecords({}, {}, [])
     for record in _records(methods):
         name, before = record.learner.rule.method.name, record.learner.state().copy(deep=True)
-        values[name] = metric.measure(record)
+        if metric.memory:
+            found.memory[name] = metric.memory(record)
+        found.values[name] = metric.measure(record)
         if not record.learner.state().identical(before):
-            changed.append(name)
-    return values, changed
+            found.changed.append(name)
+    return found
+
+
+def _read_only(values: Any) -> NDArray[Any]:
+    """An array that cannot be written to, as those of the records of a run."""
+    array = np.array(values)
+    array.flags.writeable = False
+    return array
 
 
 def _records(methods: Iterable[str]) -> Iterator[Record]:
@@ -63,8 +94,9 @@ def _records(methods: Iterable[str]) -> Iterator[Record]:
     for method in methods:
         traits = registry().methods[method].traits
         targets = None if not traits.supervised else (y > 0).astype(int) if traits.labels else y
-        learned, held_out = (None, None) if targets is None else (targets[:30], targets[30:])
-        data = Data(X[:30], learned, test=(X[30:], held_out), tasks=(0, 15, 30))
+        rows = _read_only(X)
+        learned, held_out = (None, None) if targets is None else (_read_only(targets[:30]), _read_only(targets[30:]))
+        data = Data(rows[:30], learned, test=(rows[30:], held_out), tasks=(0, 15, 30))
         try:
             learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
         except Exception:  # the checks of this method say why
@@ -74,12 +106,12 @@ def _records(methods: Iterable[str]) -> Iterator[Record]:
             learner=learner,
             seconds=0.01,
             rows_learned=30,
-            rows=np.array([15, 30]),
-            test_error=np.array([0.5, 0.25]),
-            task_error=np.array([[0.5, np.nan], [0.4, 0.3]]),
+            rows=_read_only([15, 30]),
+            test_error=_read_only([0.5, 0.25]),
+            task_error=_read_only([[0.5, np.nan], [0.4, 0.3]]),
             stream_error=0.4,
-            a_priori=np.full(30, 0.5) if method == "rls" else None,
-            latency=np.full(10, 1e-4),
+            a_priori=_read_only([0.5] * 30) if method == "rls" else None,
+            latency=_read_only([1e-4] * 10),
             host_bytes=1e4,
             device_bytes=1e4 if method == "rls" else None,
             limit=1e6,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 from numpy.typing import NDArray
@@ -114,3 +115,10 @@ class Metric:
     tolerated: float = 0.01
     floor: float = 0.0
     memory: Callable[[Record], float] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse limits with which values of two runs could not be compared."""
+        for name in ("tolerated", "floor"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
+                raise ValueError(f"metric {self.name!r}: {name}={value!r}, want a number of at least 0")

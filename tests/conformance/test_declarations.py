@@ -98,11 +98,25 @@ def test_a_probe_that_fails_is_a_fault(probe, found):
             {"measure": lambda r: float(r.learner.partial_fit(r.data.X, r.data.y).n_samples_seen_)},
             "measure changed record.learner (rls, class_rls, oja)",
         ),
+        ({"measure": lambda record: np.float32(1)}, None),
+        ({"measure": lambda record: np.complex128(1)}, "want a finite number"),
+        ({"measure": lambda record: record.data.X.sort() or 1.0}, "read-only"),
+        ({"measure": lambda record: record.test_error.sort() or 1.0}, "read-only"),
+        ({"memory": lambda record: 8.0}, None),
+        ({"memory": lambda record: "8"}, "memory returned '8' for rls, want a number of bytes"),
+        ({"memory": lambda record: -1}, "memory returned -1 for rls"),
+        ({"memory": lambda record: 1 / 0}, "ZeroDivisionError"),
     ],
 )
 def test_metrics(change, found):
     faults = check_metric(replace(METRIC, **change))
     assert (found in faults[0]) if found else (faults == [])
+
+
+@pytest.mark.parametrize("change", [{"tolerated": "a tenth"}, {"tolerated": -0.1}, {"floor": float("nan")}])
+def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
+    with pytest.raises(ValueError, match="want a number of at least 0"):
+        replace(METRIC, **change)
 
 
 @pytest.mark.parametrize(
