@@ -1,4 +1,4 @@
-"""Defects of streams, metrics, models and experiments, each as a sentence for the author."""
+"""Defects of metrics and experiments, each as a sentence for the author."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Data, Experiment, Metric, Model, Record
+from orfit_bench.spec import Data, Experiment, Metric, Record
 from orfit_bench.spec.metric import Direction
 
 ROWS, FEATURES = 40, 3
 KINDS_OF_RECORDS = ("rls", "class_rls", "oja")
 """A regression, a classification and a subspace."""
-STEP = 1e-6
-DEVIATION = 1e-5
-"""The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
 
 
 def find_metric_defects(metric: Metric) -> Iterator[str]:
@@ -128,37 +125,3 @@ def find_experiment_defects(experiment: Experiment) -> Iterator[str]:
     else:
         if not callable(runner):
             yield f"the runner {experiment.runner!r} is {type(runner).__name__}, want a function"
-
-
-def find_model_defects(model: Model) -> Iterator[str]:
-    """Yield what is wrong: shapes, a Jacobian that is not the derivative of predictions, arguments that are changed."""
-    rng = np.random.default_rng(0)
-    c = 1
-    p = model.size(FEATURES, c)
-    w, X = 0.5 * rng.standard_normal(p), rng.standard_normal((5, FEATURES))
-    start = model.start(rng.standard_normal, FEATURES, c)
-    if start is not None and (np.shape(start) != (p,) or not np.isfinite(start).all()):
-        yield f"start gives shape {np.shape(start)} or values that are not finite, want ({p},)"
-    given = w.copy(), X.copy()
-    predictions = np.asarray(model.predict(w, X))
-    if not (np.array_equal(w, given[0]) and np.array_equal(X, given[1])):
-        yield "predict writes to its arguments: let it work on copies"
-        return
-    if predictions.shape != (len(X), c):
-        yield f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), c)}"
-        return
-    for x in X:
-        J = np.array(model.jacobian(w, x))
-        if not (np.array_equal(w, given[0]) and np.array_equal(X, given[1])):
-            yield "jacobian writes to its arguments: let it work on copies"
-            return
-        if J.shape != (c, p):
-            yield f"jacobian gives shape {J.shape}, want {(c, p)}"
-            return
-        steps = STEP * np.eye(p)
-        moved = [[model.predict(w + sign * step, x[None])[0] for step in steps] for sign in (1, -1)]
-        want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * STEP)).T
-        if (off := float(abs(J - want).max())) > DEVIATION * (1 + float(abs(want).max())):
-            column = abs(J - want).max(0).argmax()
-            yield f"jacobian differs by {off:.1e} from the derivative of predict (column {column})"
-            return

@@ -9,8 +9,8 @@ from orfit_bench.conformance.causes import describe
 from orfit_bench.conformance.declaration_defects import (
     find_experiment_defects,
     find_metric_defects,
-    find_model_defects,
 )
+from orfit_bench.conformance.model_defects import find_model_defects
 from orfit_bench.conformance.stream_defects import find_stream_defects
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Experiment, Metric, Model, Stream
@@ -63,12 +63,12 @@ def check_metric(metric: Metric) -> list[str]:
 
 
 def check_model(model: Model) -> list[str]:
-    """Check a model: shapes, and its Jacobian against central differences of its predictions.
+    """Check a model: predictions, and its derivatives against central differences of its predictions.
 
     Parameters
     ----------
     model : Model
-        Checked with three features and one output.
+        Checked with three features and one output, with `pullback`, `layers` and `with_outputs` where it has them.
 
     Returns
     -------
@@ -158,6 +158,8 @@ def _found(kind: str, name: str, defects: Callable[[Any], Iterator[str]], declar
     found: list[str] = []
     try:
         found.extend(defects(declared))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a plugin must not end the process
         found.append(f"raised {describe(error)}")
     return [f"{kind} {name!r}: {defect}" for defect in found]

@@ -129,11 +129,41 @@ def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
         ({"jacobian": lambda w, x: MODEL.jacobian(np.multiply(w, 2, out=w), x)}, "jacobian writes to its arguments"),
         ({"predict": lambda w, X: MODEL.predict(w, X)[:, 0]}, "predict gives shape"),
         ({"start": lambda draw, d, c: draw(2)}, "start gives shape"),
+        ({"start": lambda draw, d, c: "zero"}, "start gives shape"),
+        ({"start": lambda draw, d, c: np.full(21, next(COUNT))}, "start gives other weights"),
+        ({"predict": lambda w, X: np.nan * MODEL.predict(w, X)}, "not finite"),
+        ({"predict": lambda w, X: MODEL.predict(w, X).astype(str)}, "dtype <U32, want real numbers"),
+        ({"predict": lambda w, X: 1j + MODEL.predict(w, X)}, "dtype complex128, want real numbers"),
+        ({"predict": lambda w, X: next(COUNT) + MODEL.predict(w, X)}, "other numbers for the same arguments"),
+        ({"predict": lambda w, X: MODEL.predict(w, X) + len(X)}, "beside other rows"),
+        ({"predict": lambda w, X: iter(()).throw(GeneratorExit)}, "raised"),
+        ({"jacobian": lambda w, x: np.nan * MODEL.jacobian(w, x)}, "differs by nan"),
+        ({"pullback": lambda w, X, S: 2 * MODEL.pullback(w, X, S)}, "pullback differs by"),
+        ({"pullback": lambda w, X, S: MODEL.pullback(w, X, S)[:2]}, "pullback gives shape (2,), want (21,)"),
+        ({"pullback": lambda w, X, S: MODEL.pullback(w, X, np.multiply(S, 2, out=S))}, "pullback writes"),
+        ({"layers": lambda w, x: [2 * a for a in MODEL.layers(w, x)]}, None),  # the same span
+        ({"layers": lambda w, x: [a + 1 for a in MODEL.layers(w, x)]}, "input of layer 1"),
+        ({"layers": lambda w, x: MODEL.layers(w, x)[:1]}, "layers gives shapes [(4,)], want [(4,), (5,)]"),
+        ({"layers": None}, "want both, or none"),
+        ({"shapes": lambda d, c: ((d, 4), (4, c))}, "shapes gives matrices of 16 entries, want those of w, 21"),
+        ({"with_outputs": lambda w, d, source: w}, "with_outputs gives shape (21,) for two outputs, want (26,)"),
+        ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, [0] * len(source))}, "is not zero"),
+        ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, source[::-1])}, "is not zero"),
     ],
 )
 def test_models(change, found):
     faults = check_model(replace(MODEL, **change))
     assert (found in faults[0]) if found else (faults == [])
+
+
+def test_a_model_that_is_defined_for_positive_weights_only():
+    exponent = ob.Model("exponent", predict=lambda w, X: abs(X[:, :1]) ** np.sqrt(w[0]), jacobian=slope, parameters=1)
+    assert check_model(exponent) == []
+    assert "jacobian differs" in check_model(replace(exponent, jacobian=lambda w, x: 2 * slope(w, x)))[0]
+
+
+def slope(w, x):
+    return np.array([[np.log(abs(x[0])) * abs(x[0]) ** np.sqrt(w[0]) / (2 * np.sqrt(w[0]))]])
 
 
 MODEL = ob.MLP(hidden=(4,))

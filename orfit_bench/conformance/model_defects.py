@@ -1,0 +1,162 @@
+"""Defects of models: predictions, and derivatives in each form in which a model may give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.spec import Model
+
+Array = NDArray[Any]
+FEATURES, OUTPUTS = 3, 1
+STEP = 1e-6
+DEVIATION = 1e-5
+"""The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
+ROUNDING = 1e-9
+"""The relative deviation of two ways to compute a number in float64 that rounding can explain."""
+
+
+class _WritesToArgumentsError(Exception):
+    """A function of the model changed what it was given."""
+
+
+def find_model_defects(model: Model) -> Iterator[str]:
+    """Yield what is wrong: shapes, derivatives that are not those of predictions, arguments that are changed."""
+    rng = np.random.default_rng(0)
+    if defect := _find_wrong_start(model):
+        yield defect
+    X = rng.standard_normal((5, FEATURES))
+    w = _choose_weights(model, rng.standard_normal(model.size(FEATURES, OUTPUTS)), X)
+    checks: list[Callable[[Model, Array, Array], str]] = [_find_wrong_predictions, _find_wrong_jacobian]
+    checks += [_find_wrong_pullback] if model.pullback else []
+    checks += [_find_wrong_layers] if model.layers or model.shapes else []
+    checks += [_find_wrong_outputs] if model.with_outputs else []
+    for check in checks:
+        try:
+            defect = check(model, w, X)
+        except _WritesToArgumentsError as error:
+            defect = str(error)
+        if defect:
+            yield defect
+            return
+
+
+def _call(function: Callable[..., Any], name: str, *arguments: Array) -> Array:
+    """A copy of what a function of the model returns."""
+    before = [a.copy() for a in arguments]
+    result = np.array(function(*arguments))
+    if not all(map(np.array_equal, arguments, before)):
+        raise _WritesToArgumentsError(f"{name} writes to its arguments: let it work on copies")
+    return result
+
+
+def _is_close(a: Array, b: Array, tolerance: float = ROUNDING) -> bool:
+    """Whether arrays agree relative to the largest number; NaN agrees with nothing."""
+    return bool(abs(a - b).max(initial=0.0) <= tolerance * (1 + abs(b).max(initial=0.0)))
+
+
+def _find_wrong_start(model: Model) -> str:
+    """What is wrong with the first weights; empty if nothing is."""
+    p = model.size(FEATURES, OUTPUTS)
+    starts = [model.start(np.random.default_rng(0).standard_normal, FEATURES, OUTPUTS) for _ in range(2)]
+    if starts[0] is None:
+        return ""
+    start, again = map(np.asarray, starts)
+    if start.shape != (p,) or start.dtype.kind not in "iuf" or not np.isfinite(start).all():
+        return f"start gives shape {start.shape} or values that are not finite, want ({p},)"
+    return "" if np.array_equal(start, again) else "start gives other weights for the same numbers of draw"
+
+
+def _choose_weights(model: Model, normal: Array, X: Array) -> Array:
+    """Weights at which predictions are finite, if there are some: a model may be defined for positive ones only."""
+    start = model.start(np.random.default_rng(0).standard_normal, FEATURES, OUTPUTS)
+    choices: list[Array] = [0.5 * normal, abs(normal)] + ([] if start is None else [np.array(start)])
+    for w in choices:
+        with np.errstate(all="ignore"):
+            predictions = np.asarray(model.predict(w.copy(), X.copy()))
+        if predictions.dtype.kind in "biuf" and np.isfinite(predictions).all():
+            return w
+    return choices[0]
+
+
+def _find_wrong_predictions(model: Model, w: Array, X: Array) -> str:
+    """What is wrong with predictions; empty if nothing is."""
+    predictions = _call(model.predict, "predict", w, X)
+    if predictions.shape != (len(X), OUTPUTS):
+        return f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), OUTPUTS)}"
+    if predictions.dtype.kind not in "biuf":
+        return f"predict gives dtype {predictions.dtype}, want real numbers"
+    if not np.isfinite(predictions).all():
+        return "predict gives numbers that are not finite, for random weights and rows"
+    if not np.array_equal(_call(model.predict, "predict", w, X), predictions):
+        return "predict gives other numbers for the same arguments"
+    alone = np.concatenate([_call(model.predict, "predict", w, X[i : i + 1]) for i in range(len(X))])
+    return "" if _is_close(alone, predictions) else "predict gives a row other numbers beside other rows than alone"
+
+
+def _jacobian(model: Model, w: Array, x: Array) -> Array:
+    return _call(model.jacobian, "jacobian", w, x)
+
+
+def _find_wrong_jacobian(model: Model, w: Array, X: Array) -> str:
+    """What is wrong with the Jacobian, beside central differences; empty if nothing is."""
+    p = len(w)
+    for x in X:
+        J = _jacobian(model, w, x)
+        if J.shape != (OUTPUTS, p):
+            return f"jacobian gives shape {J.shape}, want {(OUTPUTS, p)}"
+        steps = STEP * np.eye(p)
+        moved = [[model.predict(w + sign * step, x[None])[0] for step in steps] for sign in (1, -1)]
+        want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * STEP)).T
+        if not _is_close(J, want, DEVIATION):
+            off = abs(J - want).max(0)
+            return f"jacobian differs by {off.max():.1e} from the derivative of predict (column {off.argmax()})"
+    return ""
+
+
+def _find_wrong_pullback(model: Model, w: Array, X: Array) -> str:
+    """What is wrong with the sum of gradients; empty if nothing is."""
+    assert model.pullback is not None
+    S = np.linspace(-1.0, 2.0, len(X) * OUTPUTS).reshape(len(X), OUTPUTS)
+    g = _call(model.pullback, "pullback", w, X, S)
+    if g.shape != w.shape:
+        return f"pullback gives shape {g.shape}, want {w.shape}"
+    want = np.sum([_jacobian(model, w, x).T @ s for x, s in zip(X, S, strict=True)], axis=0)
+    return "" if _is_close(g, want) else f"pullback differs by {abs(g - want).max():.1e} from the sum of J's rows by S"
+
+
+def _find_wrong_layers(model: Model, w: Array, X: Array) -> str:
+    """What is wrong with the layers: shapes, or a gradient by a matrix that is no product with the layer's input."""
+    if not (model.layers and model.shapes):
+        return "it declares one of shapes and layers: want both, or none"
+    shapes, end = model.shapes(FEATURES, OUTPUTS), 0
+    if sum(n * m for n, m in shapes) != len(w):
+        return f"shapes gives matrices of {sum(n * m for n, m in shapes)} entries, want those of w, {len(w)}"
+    inputs, J = model.layers(w.copy(), X[0].copy()), _jacobian(model, w, X[0])
+    if [np.shape(a) for a in inputs] != [(n,) for n, _ in shapes]:
+        return f"layers gives shapes {[np.shape(a) for a in inputs]}, want {[(n,) for n, _ in shapes]} as shapes says"
+    for i, (a, (n, m)) in enumerate(zip(inputs, shapes, strict=True)):
+        G, end = J[:, end : end + n * m].reshape(-1, n, m), end + n * m
+        product = a[:, None] * ((a @ G) / max(a @ a, np.finfo(float).tiny))[:, None, :]
+        if not _is_close(product, G):
+            return f"layers gives an input of layer {i + 1} of which the gradient by its matrix is no multiple"
+    return ""
+
+
+def _find_wrong_outputs(model: Model, w: Array, X: Array) -> str:
+    """What is wrong with a model to which an output is added, before the first one, and taken away again."""
+    assert model.with_outputs is not None
+    one = _call(model.predict, "predict", w, X)
+    two = np.asarray(model.with_outputs(w.copy(), FEATURES, (-1, 0)))
+    size = model.size(FEATURES, 2)
+    if two.shape != (size,):
+        return f"with_outputs gives shape {two.shape} for two outputs, want {(size,)}"
+    if not _is_close(_call(model.predict, "predict", two, X), np.hstack([0 * one, one])):
+        return "with_outputs changes what an output predicts, or a new output is not zero"
+    back = np.asarray(model.with_outputs(two.copy(), FEATURES, (1,)))
+    if back.shape != w.shape or not _is_close(_call(model.predict, "predict", back, X), one):
+        return "with_outputs changes what an output predicts when another is taken away"
+    return ""
