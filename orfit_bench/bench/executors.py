@@ -16,6 +16,7 @@ from orfit_bench.bench.cell import Cell, make_record, run_cell
 from orfit_bench.bench.compilation import compile_ahead
 from orfit_bench.bench.isolation import READERS, Kernel, Limits, call_of, kernels_of
 from orfit_bench.jobs.forking import CAN_FORK
+from orfit_bench.jobs.notes import printable
 from orfit_bench.jobs.processes import ONE_THREAD, Call, DiedError, Process, default_memory_limit, threads
 from orfit_bench.jobs.sessions import Answer, ForkServer, Session
 
@@ -147,7 +148,7 @@ class SubprocessExecutor:
 
 def record_of(cell: Cell, answer: Answer) -> dict[str, Any]:
     """The record of a cell that ran in a process of its own, however it ended."""
-    lines = answer.output.strip().splitlines()[-LAST_LINES:]
+    lines = printable(answer.output).strip().splitlines()[-LAST_LINES:]
     printed = f"; it printed at the end: {' / '.join(lines)}" if lines else ""
     if isinstance(answer.value, TimeoutError):
         return make_record(cell, "timeout", f"{answer.value}{printed}")

@@ -10,6 +10,7 @@ import numpy as np
 
 import orfit_bench
 from orfit_bench.errors import DivergedError, UnavailableError
+from orfit_bench.jobs.notes import one_line
 
 MAX_MESSAGE = 200
 """Characters of an error message in a result."""
@@ -24,7 +25,7 @@ STANDARD = sysconfig.get_paths()["stdlib"]
 
 def describe(error: BaseException) -> str:
     """An error in one line, with the line of the author's code that raised it."""
-    message = " ".join(str(error).split())
+    message = one_line(error)
     if len(message) > MAX_MESSAGE and not isinstance(error, UnavailableError):  # which ends with the author's line
         message = f"{message[:MAX_MESSAGE]} ..."  # for example a compiler's; repeating the check shows all of it
     hint = HINT if isinstance(error, DivergedError) else ""

@@ -10,6 +10,10 @@ NOTED = (UserWarning, RuntimeWarning)
 """Warnings about the result, such as lost precision and overflow."""
 LONGEST = 4000
 """Characters of the longest note."""
+UNPRINTABLE = {
+    code: "\ufffd" for code in (*range(32), *range(127, 160), *range(0xD800, 0xE000)) if chr(code) not in "\t\n"
+}
+"""Characters that would steer a terminal, and those that JSON, netCDF or UTF-8 do not have, for `str.translate`."""
 
 
 @contextmanager
@@ -34,8 +38,16 @@ def describe_error(error: BaseException) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return the text without line breaks, and without its middle if it is very long."""
-    line = " ".join(str(text).split())
+    """Return the text without line breaks and control characters, and without its middle if it is very long."""
+    try:
+        line = printable(" ".join(str(text).split()))
+    except Exception as error:  # of the code of a plugin
+        return f"its text cannot be read, since __str__ raised {type(error).__name__}"
     if len(line) <= LONGEST:
         return line
     return f"{line[: LONGEST // 2]} ... ({len(line)} characters) ... {line[-LONGEST // 2 :]}"
+
+
+def printable(text: str) -> str:
+    """Return the text with a mark for each character that a file or a terminal does not take."""
+    return text.translate(UNPRINTABLE)
