@@ -24,6 +24,8 @@ SIGNALS = signal.SIGINT, signal.SIGTERM
 CATEGORIES = locale.LC_COLLATE, locale.LC_MONETARY, locale.LC_NUMERIC, locale.LC_TIME
 """Those parts of the locale for which "C" and "C.UTF-8" mean the same."""
 NOWHERE = "/no folder of orfit_bench"
+MARK = "ORFIT_BENCH_ALTERED"
+"""A variable of the environment that nothing reads."""
 
 
 def read() -> dict[str, Any]:
@@ -75,7 +77,7 @@ def altered(variables: Collection[str] = ()) -> Iterator[None]:
     with ExitStack() as stack:
         for alter in (_numbers, _numpy, _warnings, _paths, _locale, _interpreter, _signals):
             alter(stack)
-        stack.enter_context(patch.dict(os.environ))
+        stack.enter_context(patch.dict(os.environ, {MARK: "altered"}))  # code that empties it may have done so before
         for name in variables:
             if os.environ.pop(name, None) is None:
                 os.environ[name] = "altered"

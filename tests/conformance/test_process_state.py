@@ -57,6 +57,12 @@ def found(change: Callable[[], object]) -> list[str]:
 
 
 @pytest.mark.usefixtures("restored")
+def test_an_environment_that_is_emptied_is_noticed_each_time() -> None:
+    for _ in range(2):
+        assert found(os.environ.clear) == ["with the default settings: learning changed the environment"]
+
+
+@pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_to_the_same_value_is_noticed_each_time(what: str) -> None:
     for _ in range(2):
