@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record, run_cell
@@ -53,19 +54,25 @@ def prepare(kernels: list[Kernel], readers: Sequence[str] = ()) -> Kernel | None
     for module in (*USED, *readers):
         importlib.import_module(module)
     known = registry()
+    packages = {fingerprint.package_of(_module_name(kernel)) for kernel in known.kernels.values()}
     _loaded[:] = [fingerprint.take()]
     for backend, method, dtype in kernels:
         if known.backends[backend].memory:  # it counts the memory of a device
             continue
-        try:
+        before = fingerprint.take(packages)
+        with suppress(Exception):  # its cell records why
             kernel, load_kernel = known.kernel(backend, method), known.backends[backend].load
             if load_kernel:
                 load_kernel(kernel, dtype)
-        except Exception:  # its cell records why
-            continue
-        if fingerprint.changed(_loaded[0]):
+        package = fingerprint.package_of(_module_name(known.kernels.get((backend, method))))
+        if fingerprint.changed(_loaded[0]) or fingerprint.replaced(before, package, packages):
             return backend, method, dtype
     return None
+
+
+def _module_name(kernel: Any) -> str:
+    """The name of the module of a kernel, as plugins declare it; empty for an object without one."""
+    return kernel if isinstance(kernel, str) else str(getattr(kernel, "__name__", ""))
 
 
 def _run(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Which code was loaded: whether functions of this package or of NumPy were replaced after they were imported."""
+"""Which code was loaded: whether functions of this package, of NumPy or of plugins were replaced by other code."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 CHECKED = ("orfit_bench", "numpy", "numpy.linalg", "time")
@@ -35,10 +35,11 @@ class Fingerprint(NamedTuple):
     functions: list[Function]
 
 
-def take() -> Fingerprint:
-    """The functions of the modules that are loaded now."""
+def take(packages: Collection[str] = ()) -> Fingerprint:
+    """The functions of the modules that are loaded now, also of those inside of these packages."""
+    tops = {"orfit_bench", *packages}
     loaded = list(sys.modules.items())
-    modules = {name: m for name, m in loaded if name in CHECKED or name.startswith("orfit_bench.")}
+    modules = {name: m for name, m in loaded if m is not None and (name in CHECKED or package_of(name) in tops)}
     return Fingerprint(modules, [f for name, module in modules.items() for f in _functions(name, module)])
 
 
@@ -46,6 +47,27 @@ def changed(before: Fingerprint) -> list[str]:
     """The names of modules and functions that are others now, or gone."""
     found = [name for name, module in before.modules.items() if sys.modules.get(name) is not module]
     return found + [f"{f.owner}.{f.name}" for f in before.functions if not f.is_unchanged]
+
+
+def replaced(before: Fingerprint, package: str, packages: Collection[str] = ()) -> list[str]:
+    """The names of what code of a package replaced outside of it since then, in modules loaded before or meanwhile.
+
+    A module of another package that was loaded meanwhile, and has functions of this one, did not import them: then
+    each of the two would need the other.
+    """
+    found = [name for name in changed(before) if package_of(name) != package]
+    for name, module in take(packages).modules.items():
+        if name not in before.modules and package_of(name) != package:
+            own = (
+                f for f in _functions(name, module) if package_of(str(getattr(f.value, "__module__", ""))) == package
+            )
+            found += [f"{f.owner}.{f.name}" for f in own]
+    return found
+
+
+def package_of(module_name: str) -> str:
+    """The package, or module, that has no dot in its name."""
+    return module_name.partition(".")[0]
 
 
 def _functions(module_name: str, module: Any) -> Iterator[Function]:

@@ -6,14 +6,17 @@ import json
 import os
 import sys
 import threading
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from typing import TextIO
 
-from orfit_bench.plugins.discovery import load
+from orfit_bench.jobs import fingerprint
+from orfit_bench.plugins.discovery import GROUP, load
 
 END_SECONDS = 5.0
 """Within this time, a process must end in which a plugin has started threads."""
 ENDS = "ends"
+NAMED = 3
+"""So many functions that a plugin replaces are named."""
 
 
 def import_all() -> None:
@@ -26,10 +29,19 @@ def import_all() -> None:
     sys.path[:] = task["path"]
     progress = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what plugins print
-    for i, (name, value, group) in enumerate(task["points"]):
+    points = [EntryPoint(*point) for point in task["points"]]
+    packages = {_package(point) for point in entry_points(group=GROUP)}
+    for i, point in enumerate(points):
         print(i, file=progress, flush=True)
-        before = threading.enumerate()
-        load(EntryPoint(name, value, group).load, name, "", "")
+        before, code = threading.enumerate(), fingerprint.take(packages)
+        load(point.load, point.name, "", "")
+        if others := fingerprint.replaced(code, _package(point), packages):
+            print(
+                f"{i} its import replaces functions outside of it: {', '.join(others[:NAMED])}",
+                file=progress,
+                flush=True,
+            )
+            os._exit(0)
         if closed := _closed():
             print(f"{i} its import closes {closed}", file=progress, flush=True)
             os._exit(0)
@@ -40,6 +52,10 @@ def import_all() -> None:
             return
     print("end", file=progress, flush=True)
     os._exit(0)  # other threads and exit handlers of plugins do not matter here
+
+
+def _package(point: EntryPoint) -> str:
+    return fingerprint.package_of(point.value.partition(":")[0].strip())
 
 
 def _closed() -> str:

@@ -21,6 +21,8 @@ KEPT = 200
 """So many plugins are remembered, those of several projects on one machine."""
 SHORTEST, TIMES = 60.0, 60.0
 """A plugin that failed is tried again after this many seconds, or after this many times the seconds that it took."""
+CHECKS = "2"
+"""Changes when more is found wrong with plugins, so that all are tried again."""
 CODE = (".py", ".so", ".pyd", ".dll", ".dylib")
 
 
@@ -81,7 +83,7 @@ def key_of(point: EntryPoint, available: Mapping[str, str]) -> str:
 
     `available` is what `installed` found.
     """
-    parts = [sys.prefix, sys.version, point.name, point.value]
+    parts = [CHECKS, sys.prefix, sys.version, point.name, point.value]
     with suppress(Exception):  # a finder or the metadata of the plugin may fail; then its name counts
         if point.dist:
             metadata = point.dist.metadata

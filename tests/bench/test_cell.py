@@ -1,6 +1,7 @@
 """Cells: measuring one and recording what failed."""
 
 import dataclasses
+import importlib
 import json
 import warnings
 
@@ -218,6 +219,21 @@ def test_seeds_that_do_not_change_the_rows_of_a_file_give_one_key(sampling, tmp_
     settings = {"path": str(tmp_path / "rows.csv"), "target": ["y"], "sampling": sampling}
     keys = [run_cell(Cell("lms", "numpy", "file", stream_settings=settings, seed=seed))["rows_hash"] for seed in (0, 1)]
     assert (keys[0] == keys[1] != "") if sampling == "once" else keys == ["", ""]
+
+
+@pytest.mark.parametrize("after", ["", "raise ImportError('broken')"])
+def test_kernels_whose_import_replaces_those_of_others_are_left_to_their_cells(after, plugin, tmp_path, monkeypatch):
+    kernel = importlib.import_module("orfit_bench_numpy.lms")
+    monkeypatch.setattr(kernel, "learn", kernel.learn)  # restored after the test
+    monkeypatch.setattr(isolation, "_loaded", [])
+    name = f"replacing_{len(after)}"
+    (tmp_path / f"{name}.py").write_text(f"import orfit_bench_numpy.lms as lms\nlms.learn = learn = len\n{after}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own = dataclasses.replace(ob.methods()["lms"], name=name)
+    plugin(methods=hook("methods", [own]), kernels=hook("kernels", {("numpy", name): name}))
+    kernels = [("numpy", "nlms", "float64"), ("numpy", name, "float64")]
+    assert isolation.prepare(kernels[:1]) is None
+    assert isolation.prepare(kernels) == kernels[1]
 
 
 class TestTargetsOfTheTestSet:

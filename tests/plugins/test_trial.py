@@ -47,6 +47,21 @@ def test_each_way_to_end_a_process_is_named(site):
     }
 
 
+def test_a_plugin_that_replaces_functions_of_others(site):
+    """Of NumPy, of this package, and of a plugin whose module it loads itself."""
+    install(site, "a_numpy", "import numpy; numpy.isfinite = lambda x: True")
+    install(site, "b_host", "import orfit_bench.spec; orfit_bench.spec.deviation = lambda a, b: 0.0")
+    install(site, "c_imports", "from orfit_bench_numpy.lms import learn; from numpy import sqrt; import orfit_bench")
+    install(site, "d_other", "import orfit_bench_numpy.lms as lms; lms.learn = lambda s, X, Y, p, out: len(X)")
+    install(site, "e_own", "import e_own, numpy; e_own.other = len; numpy.my_function = len")
+    text = "its import replaces functions outside of it: "
+    assert reasons(site) == {
+        "a_numpy": f"{text}numpy.isfinite",
+        "b_host": f"{text}orfit_bench.spec.deviation",
+        "d_other": f"{text}orfit_bench_numpy.lms.learn",
+    }
+
+
 @pytest.mark.slow
 def test_a_plugin_that_hangs(site, monkeypatch):
     monkeypatch.setattr(trial, "SECONDS", 3.0)
