@@ -140,6 +140,7 @@ def run_cell(cell: Cell, memory_budget: float = MEMORY_BUDGET, timed: bool = Tru
 
 def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     data = cell.data()
+    rows_hash = _identity_of_rows(cell, data)
     seconds_compile = measuring.warm_up(cell.create, data)
     seconds, runs = measuring.time_run(cell.create, data, cell.protocol) if timed else (math.nan, 0)
     latency = measuring.latency(cell.create, data) if timed else np.empty(0)
@@ -161,8 +162,9 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         ),
         memory_budget,
     )
+    _check_rows(data, rows_hash)
     return {
-        "rows_hash": _identity_of_rows(cell, data),
+        "rows_hash": rows_hash,
         "n": len(data.X),
         "d": int(data.X.shape[1]),
         "seconds": seconds if timed else None,
@@ -183,6 +185,15 @@ def _check_count(learner: Any, rows: int) -> None:
         raise ValueError(
             f"the learner counts {steps} steps after {rows} rows: learn of its kernel returned more than it got, want "
             f"the number of rows learned"
+        )
+
+
+def _check_rows(data: Data, rows_hash: str) -> None:
+    """ValueError where rows in memory are others than before: then errors and deviations are those of other rows."""
+    found = _hash_of_rows(data)
+    if found and found != rows_hash:
+        raise ValueError(
+            "rows were changed while they were learned: the kernel writes to the memory of X or y"
         )
 
 

@@ -1,9 +1,11 @@
 """Cells: measuring one and recording what failed."""
 
+import ctypes
 import dataclasses
 import importlib
 import json
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -234,6 +236,25 @@ def test_kernels_whose_import_replaces_those_of_others_are_left_to_their_cells(a
     kernels = [("numpy", "nlms", "float64"), ("numpy", name, "float64")]
     assert isolation.prepare(kernels[:1]) is None
     assert isolation.prepare(kernels) == kernels[1]
+
+
+@pytest.mark.parametrize("name", ["X", "Y"])
+def test_rows_that_a_kernel_changes_in_memory_are_noticed(name, plugin):
+    """As code in C may, and whoever sets the flag writeable."""
+
+    def learn(s, X, Y, p, out):
+        rows = {"X": X, "Y": Y}[name]
+        ctypes.memset(rows.ctypes.data, 0, rows.nbytes)
+        return len(X)
+
+    own = dataclasses.replace(ob.methods()["lms"], name="writes")
+    kernel = SimpleNamespace(learn=learn, update=lambda s, J, E, p: True)
+    plugin(methods=hook("methods", [own]), kernels=hook("kernels", {("numpy", "writes"): kernel}))
+    record = run_cell(cell("writes"))
+    assert (record["status"], record["reason"].partition(":")[2].partition(":")[0]) == (
+        "failed",
+        " rows were changed while they were learned",
+    )
 
 
 class TestTargetsOfTheTestSet:
