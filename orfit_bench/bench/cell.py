@@ -192,9 +192,7 @@ def _check_rows(data: Data, rows_hash: str) -> None:
     """ValueError where rows in memory are others than before: then errors and deviations are those of other rows."""
     found = _hash_of_rows(data)
     if found and found != rows_hash:
-        raise ValueError(
-            "rows were changed while they were learned: the kernel writes to the memory of X or y"
-        )
+        raise ValueError("rows were changed while they were learned: the kernel writes to the memory of X or y")
 
 
 def identify_rows(cell: Cell) -> str:

@@ -16,6 +16,8 @@ from orfit_bench.spec.weighting import Weighting
 
 WEIGHT_DIMS = ("parameter", "output")
 """The dimensions of weights, by which a linear model predicts X w."""
+OF_LEARNERS = ("method", "backend", "dtype", "random_state", "model", "initial_weights")
+"""The arguments of `create` that are no settings of a method."""
 
 
 def _no_draws(settings: Settings) -> int:
@@ -148,6 +150,8 @@ class Method:
         """Settings that contradict each other or the rest."""
         names = [s.name for s in self.settings]
         yield from (f"two settings are named {n!r}" for n in names if names.count(n) > 1)
+        yield from (f"a setting has the name of an argument of create, {n!r}" for n in names if n in OF_LEARNERS)
+        yield from (f"the name of the setting {n!r} begins with an underscore" for n in names if n.startswith("_"))
         yield from (f"an example has the setting {n!r}" for one in self.examples for n in one if n not in names)
         if "batch_size" in names and "batch_size" not in self._counts():
             yield "batch_size is no integer setting"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,9 @@ class Setting:
         """Refuse a declaration that could not be read back to a user."""
         if not isinstance(self.type, SettingType):
             raise TypeError(f"setting {self.name!r}: type={self.type!r}, want for example Number(0, 1) or Choice(...)")
-        if self.name in RESERVED or not self.name.isidentifier():
-            raise ValueError(
-                f"setting {self.name!r}: want a name that is a Python identifier other than {', '.join(RESERVED)}"
-            )
+        if self.name in RESERVED or not self.name.isidentifier() or iskeyword(self.name):
+            taken = ", ".join(RESERVED)
+            raise ValueError(f"setting {self.name!r}: want a Python identifier other than {taken} and no keyword")
         try:
             self.check(self.default)
         except (TypeError, ValueError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import Any, Literal, NamedTuple, get_args
 
 from numpy.typing import NDArray
@@ -92,8 +93,10 @@ class Field:
 
     def __post_init__(self) -> None:
         """Refuse a name that no attribute could have, and an unknown way to compare."""
-        if not self.name.isidentifier():
-            raise ValueError(f"field {self.name!r}: want a name that is a Python identifier")
+        if not self.name.isidentifier() or iskeyword(self.name) or self.name.startswith("_"):
+            raise ValueError(
+                f"field {self.name!r}: want a name that is a Python identifier, no keyword, and begins with a letter"
+            )
         if self.compared not in get_args(Compared):
             raise ValueError(
                 f"field {self.name!r} is compared by {self.compared!r}, want {', '.join(get_args(Compared))}"

@@ -105,11 +105,22 @@ def _returned_fields(rule: StateRule, sizes: Sizes, known: Mapping[str, Any], re
     if strange := [name for name in returned if name not in known]:
         near = suggest(strange[0], known)
         raise ValueError(f"the merge rule returned {strange[0]!r}, which is no field of {rule.method.name}{near}")
+    for name, value in returned.items():
+        _check_numbers(rule, name, value)
     layout = rule.layout(sizes)
     for field in layout.fields:
         if field.name in returned and layout.grows not in field.dims:
             _check_shape(layout, field, returned, 0)
     return returned
+
+
+def _check_numbers(rule: StateRule, name: str, value: object) -> None:
+    """ValueError for a merged field that would lose something as numbers of the rule: imaginary parts, masks, texts."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(f"the merge rule returned {name!r} with masked values: drop or fill what is masked")
+    dtype = np.asarray(value).dtype
+    if dtype.kind not in ("buifc" if rule.dtype.kind == "c" else "buif"):
+        raise ValueError(f"the merge rule returned {name!r} of dtype {dtype}, want numbers that {rule.dtype} can hold")
 
 
 def _larger(a: Minuend | None, b: Minuend | None, steps: int) -> Minuend | None:

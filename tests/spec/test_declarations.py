@@ -27,11 +27,20 @@ STEP = Setting("step", Number(0, 1, closed="right"), 1.0, "")
 declared = partial(declare, "mine")
 
 
+def named(name):
+    return Setting(name, Number(0), 1.0, "")
+
+
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
         (lambda: Setting("step", "float", 1.0, ""), "setting 'step': type='float', want for example Number"),
         (lambda: Setting("t", Number(0, 1, closed="right"), 1.0, ""), "a Python identifier other than t, draws, at"),
+        (lambda: Setting("lambda", Number(0), 1.0, ""), "setting 'lambda': want a Python identifier"),
+        (lambda: Field("lambda", (), ""), "field 'lambda': want a name that is a Python identifier"),
+        (lambda: Field("_w", (), ""), "field '_w': want a name that is a Python identifier, no keyword"),
+        (lambda: declared(W, settings=(named("backend"),)), "has the name of an argument of create, 'backend'"),
+        (lambda: declared(W, settings=(named("_step"),)), "the name of the setting '_step' begins with an underscore"),
         (lambda: Setting("step", Number(1, 0), 0.5, ""), "low=1, high=0, closed='both': no interval"),
         (
             lambda: Setting("step", Number(0, 1, closed="right"), 2.0, ""),

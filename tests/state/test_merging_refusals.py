@@ -107,6 +107,10 @@ def test_a_method_without_a_merge_rule_is_refused(same_state):
         (lambda a, b, s: {"w": a.fields["w"] + 1e300}, "'w' holds numbers that are not finite"),
         (lambda a, b, s: 1 / 0, "division"),
         (lambda a, b, s: None, r"<lambda> \(test_merging_refusals.py:\d+\) returned None, want a dict of the merged"),
+        (lambda a, b, s: {"w": 1j * a.fields["w"]}, "returned 'w' of dtype complex128, want numbers that float32 can"),
+        (lambda a, b, s: {"w": a.fields["w"].astype(str)}, "returned 'w' of dtype <U32, want numbers"),
+        (lambda a, b, s: {"w": np.full((3, 1), 10**400)}, "returned 'w' of dtype object, want numbers"),
+        (lambda a, b, s: {"w": np.ma.masked_less(a.fields["w"], 0)}, "returned 'w' with masked values"),
         (lambda a, b, s: a.fields["w"], "returned ndarray, want a dict of the merged fields by name"),
     ],
 )
