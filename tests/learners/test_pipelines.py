@@ -236,3 +236,9 @@ def test_a_merge_whose_squares_overflow_names_them():
     one, other = (make(ridge=1e-3).partial_fit(X + shift, y) for shift in (0, 1e155))
     with pytest.raises(ValueError, match="the variances of the rows of both overflow"):
         one.merge(other)
+
+
+@pytest.mark.parametrize("scale", ["no", 0, 3, None, np.ones(3)])
+def test_a_scale_that_is_no_boolean_is_refused(scale):
+    with pytest.raises(TypeError, match=r"Standardizer: scale=.*, want True or False"):
+        ob.Standardizer(scale=scale)

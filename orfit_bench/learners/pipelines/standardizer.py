@@ -52,6 +52,11 @@ class Standardizer:
     squares : ndarray, shape (d,), optional
         Sums of the squared differences from the mean.
 
+    Raises
+    ------
+    TypeError
+        If `scale` is neither True nor False.
+
     Notes
     -----
     The moments are exact in one pass, in chunks of any length (Welford), with weights of rows, and those of two parts
@@ -74,6 +79,11 @@ class Standardizer:
     mean: Array | None = None
     squares: Array | None = None
     """Sums of the squared differences from the mean."""
+
+    def __post_init__(self) -> None:
+        """Refuse a scale that would count as true or false unseen."""
+        if self.scale is not True and self.scale is not False:
+            raise TypeError(f"Standardizer: scale={self.scale!r}, want True or False")
 
     @property
     def mean_(self) -> Array:
