@@ -13,6 +13,8 @@ from orfit_bench.tables.integers import LARGEST
 from orfit_bench.tables.sources import ArrowSource, Batch, Source, arrow_kind, readable
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
+QUOTED = re.compile(r'"[^"]*"')
+"""A name in quotation marks, which may hold any separator."""
 OTHER_SEPARATORS = (";", "\t", "|")
 """What separates the columns of a CSV file whose header has no comma."""
 NO_NUMBER = re.compile(
@@ -130,15 +132,15 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
     Those among `codes` are read as texts where a number has leading zeros: there 01234 and 1234 differ. Hexadecimal
     numbers (0x1F) in the first rows are texts.
 
-    A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns; commas then
-    are decimal ones where this makes texts numbers.
+    A header without a comma outside of quotation marks, but with a semicolon, a tab or a bar, says that these separate
+    the columns, as the ending .tsv does of tabs; commas then are decimal ones where this makes texts numbers.
     """
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset as ds
 
     header = _header(place, filesystem)
-    separator = _separator(header)
+    separator = _separator(header, is_tabbed=path.partition("?")[0].lower().endswith(".tsv"))
     parse = pyarrow.csv.ParseOptions(delimiter=separator)
     read = pyarrow.csv.ReadOptions(block_size=_block_size(len(header)))
 
@@ -197,10 +199,13 @@ def _header(place: str, filesystem: Any) -> str:
     return header.partition(b"\n")[0].decode(errors="replace")
 
 
-def _separator(header: str) -> str:
-    """What separates the columns of a CSV file, by its first line."""
-    found = [one for one in OTHER_SEPARATORS if one in header]
-    return found[0] if found and "," not in header else ","
+def _separator(header: str, is_tabbed: bool) -> str:
+    """What separates the columns of a CSV file, by its first line; tabs if there are some and its ending says so."""
+    unquoted = QUOTED.sub("", header)
+    if is_tabbed and "\t" in unquoted:
+        return "\t"
+    found = [one for one in OTHER_SEPARATORS if one in unquoted]
+    return found[0] if found and "," not in unquoted else ","
 
 
 def _block_size(header: int) -> int:
