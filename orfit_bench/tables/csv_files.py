@@ -33,6 +33,9 @@ class CsvSource(ArrowSource):
     rounded here.
     """
 
+    options = ""
+    """What polars has to know to read it, as further arguments of a call."""
+
     def __init__(
         self, name: str, opened: Callable[[dict[str, Any]], Any], types: dict[str, Any], kinds: Mapping[str, str]
     ) -> None:
@@ -158,7 +161,9 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
     with readable(path):
         integers = (f.name for f in guessed if pa.types.is_integer(f.type) and f.name in codes)
         texts = {name: pa.string() for name in integers if _has_leading_zeros(opened({name: pa.string()}), name)}
-        return _source(path, partial(opened, point=point), guessed, types | texts)
+        source = _source(path, partial(opened, point=point), guessed, types | texts)
+    source.options = f", separator={separator!r}" * (separator != ",") + ", decimal_comma=True" * (point == ",")
+    return source
 
 
 def _source(path: str, opened: Callable[[dict[str, Any]], Any], guessed: Any, types: dict[str, Any]) -> CsvSource:

@@ -13,7 +13,7 @@ from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
 from orfit_bench.tables.contents import check_content, distinct_columns
 from orfit_bench.tables.csv_files import open_csv
 from orfit_bench.tables.names import check_distinct, label_text
-from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source, readable
+from orfit_bench.tables.sources import BUFFER, TABLE, ArraySource, ArrowSource, Source, readable
 
 FORMATS = {
     ".csv": "csv",
@@ -226,4 +226,4 @@ def open_table(table: Any) -> Source:
         found = nw.from_native(table, eager_only=True).to_arrow()
     except TypeError as error:
         raise TypeError(f"got {type(table).__name__}, want a table with named columns, e.g. a DataFrame") from error
-    return ArrowSource("table", ds.dataset(found))
+    return ArrowSource(TABLE, ds.dataset(found))

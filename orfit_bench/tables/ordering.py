@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.tables.sources import Source
+from orfit_bench.tables.csv_files import CsvSource
+from orfit_bench.tables.sources import TABLE, ArraySource, Source
 
 
 def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
@@ -25,21 +26,26 @@ def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
         if not is_sorted and not fits:
             raise ValueError(
                 f"{source.name}: the rows are not in the order of {time!r}, and too many to be sorted in memory: sort "
-                f"the file beforehand, for example by polars, in parts: {_sorting(source.name, time)}"
+                f"{_sorting(source, time)}"
             )
         if fits:
             parts.append(values)
     return None if is_sorted else np.argsort(np.concatenate(parts)[:rows], kind="stable")
 
 
-def _sorting(path: str, time: str) -> str:
-    """A call of polars that sorts a file, without holding all of it where its format allows that."""
+def _sorting(source: Source, time: str) -> str:
+    """What to sort; of a file that polars reads, with the call that does so without holding all of it, if it can."""
+    path = source.name
+    if isinstance(source, ArraySource) or path == TABLE:
+        return "them beforehand"
     if path.lower().endswith(".arrows"):
-        return f"pl.read_ipc_stream({path!r}).sort({time!r}).write_parquet('sorted.parquet')"
-    is_csv = path.lower().endswith((".csv", ".csv.gz"))
-    is_arrow = path.lower().endswith((".arrow", ".feather", ".ipc"))
-    scan = "scan_csv" if is_csv else "scan_ipc" if is_arrow else "scan_parquet"
-    return f"pl.{scan}({path!r}).sort({time!r}).sink_parquet('sorted.parquet')"
+        call = f"pl.read_ipc_stream({path!r}).sort({time!r}).write_parquet('sorted.parquet')"
+    else:
+        is_arrow = path.lower().endswith((".arrow", ".feather", ".ipc"))
+        scan = "scan_csv" if isinstance(source, CsvSource) else "scan_ipc" if is_arrow else "scan_parquet"
+        options = source.options if isinstance(source, CsvSource) else ""
+        call = f"pl.{scan}({path!r}{options}).sort({time!r}).sink_parquet('sorted.parquet')"
+    return f"the file beforehand, for example by polars, in parts: {call}"
 
 
 def _times(source: Source, name: str, column: Any) -> Any:

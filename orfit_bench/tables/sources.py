@@ -15,6 +15,8 @@ BATCH = 16_384
 """Rows that are read at once."""
 BUFFER = 1 << 16
 """Bytes that are read ahead in each column of a Parquet file."""
+TABLE = "table"
+"""The name of a table in memory."""
 Batch = Mapping[str, Any]
 """Columns by name: arrays of NumPy or Arrow."""
 

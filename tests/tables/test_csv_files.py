@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars
 import pytest
 
-from orfit_bench.spec import Stream
+from orfit_bench.spec import Stream, file_stream
 
 
 def written(folder: Path, name: str, content: str | bytes) -> Path:
@@ -34,3 +37,38 @@ def test_tabs_separate_the_columns_of_tsv_files_whatever_their_names_hold(name: 
 
 def test_the_ending_tsv_alone_makes_no_tabs(tmp_path: Path) -> None:
     assert Stream.from_file(written(tmp_path, "rides.tsv", "a,y\n1,2\n"), "y").load().feature_names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rides.csv", "when,a,y\n2,7,1.5\n1,8,2.5\n"),
+        ("rides.csv.gz", gzip.compress(b"when,a,y\n2,7,1.5\n1,8,2.5\n")),
+        ("rides.tsv", "when\ta\ty\n2\t7\t1.5\n1\t8\t2.5\n"),
+        ("rides.csv", "when;a;y\n2;7;1,5\n1;8;2,5\n"),
+        ("rides.tsv", "when|a|y\n2|7|1.5\n1|8|2.5\n"),
+    ],
+)
+def test_the_call_that_sorts_a_long_file_reads_it_as_it_is(
+    name: str, content: str | bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, name, content)
+    with pytest.raises(ValueError, match="the rows are not in the order of 'when'") as info:
+        Stream.from_file(path, "y", time="when").load()
+    eval(str(info.value).partition("in parts: ")[2], {"pl": polars})
+    data = Stream.from_file(tmp_path / "sorted.parquet", "y", time="when").load()
+    assert np.asarray(data.X).tolist() == [[8], [7]]
+    assert np.asarray(data.y).tolist() == [2.5, 1.5]
+
+
+def test_rows_that_polars_does_not_read_are_to_be_sorted_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    np.save(tmp_path / "rides.npy", rows := np.array([[2.0, 3.0, 1.0], [1.0, 4.0, 2.0]]))
+    table = Stream.from_table(pd.DataFrame(rows, columns=["0", "1", "2"]), "2", time="0")
+    for stream in (table, Stream.from_file(tmp_path / "rides.npy", "2", time="0")):
+        with pytest.raises(ValueError, match=r"too many to be sorted in memory: sort them beforehand$"):
+            stream.load()
