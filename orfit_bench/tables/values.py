@@ -48,7 +48,7 @@ def as_labels(column: Any) -> Array | None:
         return np.asarray(column)
     if column.dtype.kind not in "iuf" or (column.dtype == np.uint64 and (column >= 2**63).any()):
         return None
-    if column.dtype.kind == "f" and (column % 1).any():  # NaN counts as true
+    if column.dtype.kind == "f" and ((column % 1).any() or (abs(column) >= 2.0**63).any()):  # NaN % 1 counts as true
         return None
     return np.asarray(column, np.int64)
 

@@ -72,3 +72,9 @@ def test_rows_that_polars_does_not_read_are_to_be_sorted_beforehand(
     for stream in (table, Stream.from_file(tmp_path / "rides.npy", "2", time="0")):
         with pytest.raises(ValueError, match=r"too many to be sorted in memory: sort them beforehand$"):
             stream.load()
+
+
+def test_large_numbers_after_integers_are_no_labels(tmp_path: Path) -> None:
+    path = written(tmp_path, "rides.csv", "a,y\n" + "1,2\n" * 300_000 + "1,1e300\n1,-1e19\n")
+    y = np.asarray(Stream.from_file(path, "y").load().y)
+    assert y[-3:].tolist() == [2.0, 1e300, -1e19]
