@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.tables.integers import LARGEST
-from orfit_bench.tables.sources import ArrowSource, Batch, Source, arrow_kind, readable
+from orfit_bench.tables.sources import NOT_UTF8, ArrowSource, Batch, Source, arrow_kind, readable
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 QUOTED = re.compile(r'"[^"]*"')
@@ -172,7 +172,7 @@ def _source(path: str, opened: Callable[[dict[str, Any]], Any], guessed: Any, ty
 
     while True:
         texts = {name for name, kind in types.items() if pa.types.is_string(kind)}
-        kinds = {f.name: arrow_kind(types[f.name] if f.name in texts else f.type) for f in guessed}
+        kinds = {f.name: _kind(types[f.name] if f.name in texts else f.type) for f in guessed}
         try:
             return CsvSource(path, opened, types, kinds)
         except pa.ArrowInvalid as error:
@@ -180,6 +180,13 @@ def _source(path: str, opened: Callable[[dict[str, Any]], Any], guessed: Any, ty
             if found is None or guessed.names[int(found[1])] in texts:
                 raise
             types = types | {guessed.names[int(found[1])]: pa.string()}
+
+
+def _kind(dtype: Any) -> str:
+    """What a column holds; pyarrow takes texts that are not in UTF-8 for binary data."""
+    import pyarrow.types as t
+
+    return NOT_UTF8 if t.is_binary(dtype) else arrow_kind(dtype)
 
 
 def _has_leading_zeros(dataset: Any, name: str) -> bool:

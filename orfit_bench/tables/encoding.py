@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from orfit_bench.tables.names import quoted
-from orfit_bench.tables.sources import Batch, Source
-from orfit_bench.tables.values import Array, Category, as_categories, as_numbers, exact_numbers
+from orfit_bench.tables.sources import NOT_UTF8, Batch, Source
+from orfit_bench.tables.values import Array, Category, as_categories, as_numbers, as_texts, exact_numbers
 
 NUMBERS = ("number", "integer", "boolean")
 CATEGORIES = ("text", "integer", "boolean")
@@ -105,13 +105,20 @@ def _first_text(source: Source, name: str) -> str:
     """The first value of a column of texts that is not a number, and its row; empty if all are numbers."""
     row = 0
     for batch in source.read([name], 0):
-        for value in batch[name].tolist() if hasattr(batch[name], "tolist") else batch[name].to_pylist():
-            try:
-                float(value or 0)
-            except ValueError:
+        for value in as_texts(batch[name]):
+            if value and not _is_number(value):
                 return f"row {row} of {name!r} holds {value!r}; "
             row += 1
     return ""
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number in a file; 1_000 is one in Python alone."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
 
 
 def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categorical: Sequence[str] = ()) -> None:
@@ -141,6 +148,8 @@ def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categor
             remedy = "convert it or drop it (--drop)"
             if kind == "date":
                 remedy = "order the rows by it (--time), convert it, or drop it (--drop)"
+            if kind == NOT_UTF8:
+                remedy = "convert the file, or drop the column (--drop)"
             if kind.startswith("complex"):
                 remedy = "learn complex numbers from arrays in Python, by create(..., dtype='complex128')"
             if kind.startswith(ENCODED):

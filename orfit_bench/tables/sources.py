@@ -15,6 +15,8 @@ BATCH = 16_384
 """Rows that are read at once."""
 BUFFER = 1 << 16
 """Bytes that are read ahead in each column of a Parquet file."""
+NOT_UTF8 = "text that is not in UTF-8"
+"""The kind of a column of a CSV file that holds texts once the file is converted."""
 TABLE = "table"
 """The name of a table in memory."""
 Batch = Mapping[str, Any]

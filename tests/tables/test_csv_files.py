@@ -78,3 +78,20 @@ def test_large_numbers_after_integers_are_no_labels(tmp_path: Path) -> None:
     path = written(tmp_path, "rides.csv", "a,y\n" + "1,2\n" * 300_000 + "1,1e300\n1,-1e19\n")
     y = np.asarray(Stream.from_file(path, "y").load().y)
     assert y[-3:].tolist() == [2.0, 1e300, -1e19]
+
+
+def test_the_text_among_numbers_is_shown(tmp_path: Path) -> None:
+    path = written(tmp_path, "rides.csv", "a,y\n12,1\n1_000,2\n")
+    with pytest.raises(TypeError, match="'a': want numbers, got texts: row 1 of 'a' holds '1_000'; correct the file"):
+        Stream.from_file(path, "y")
+
+
+def test_texts_that_are_not_in_utf_8_are_called_so(tmp_path: Path) -> None:
+    path = written(tmp_path, "rides.csv", "a,town,y\n1,Köln,1\n2,Bonn,2\n".encode("latin-1"))
+    with pytest.raises(TypeError, match=r"column 'town' is of type text that is not in UTF-8, .*: convert the file"):
+        Stream.from_file(path, "y", one_hot=True)
+    with pytest.raises(TypeError, match="column 'town' is of type text that is not in UTF-8, want texts"):
+        Stream.from_file(path, "y", categorical="town")
+    with pytest.raises(TypeError, match="the target 'town' is of type text that is not in UTF-8"):
+        Stream.from_file(path, "town")
+    assert Stream.from_file(path, "y", drop=["town"]).load().feature_names == ("a",)
