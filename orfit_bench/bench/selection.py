@@ -126,20 +126,21 @@ LABELS = ". If the labels are floats such as 1.0, convert them to integers or te
 """A hint where a classifier finds no labels: pandas turns a column of integers with a missing value into floats."""
 
 
-def no_stream_message(method: Method, streams: Sequence[str]) -> str:
+def no_stream_message(method: Method, streams: Sequence[Stream]) -> str:
     """The error message if a method can learn none of the selected streams."""
     hint = LABELS if method.traits.labels else ""
-    if list(streams) == ["file"]:
+    names = list(dict.fromkeys(stream.name for stream in streams))
+    refused = f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(names)}"
+    if all(stream.offers == "gaps" for stream in streams):
+        return f"{refused}: targets that may be missing (--gaps, or gaps=True) are for filters, such as kalman"
+    if names == ["file"]:
         return (
-            f"method {method.name!r} ({method.kind}) cannot learn from file: a target of texts is for classification, "
+            f"{refused}: a target of texts is for classification, "
             f"one of numbers for regression, one of integers for both, none for a subspace; name it by --target"
             f"{hint}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
-    return (
-        f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(streams)}; "
-        f"suitable streams: {', '.join(suitable) or 'none installed'}{hint}"
-    )
+    return f"{refused}; suitable streams: {', '.join(suitable) or 'none installed'}{hint}"
 
 
 def no_method_message(stream: Stream) -> str:

@@ -168,7 +168,7 @@ class Suite:
         streams = [resolve_stream(s, self.settings) for s in self.streams or defaults]
         methods = [m for m in candidates if any(self._learns(m.declared, s.declared) for s in streams)]
         if self.methods and (unmatched := [m for m in candidates if m not in methods]):
-            raise ValueError(no_stream_message(unmatched[0].declared, [s.name for s in streams]))
+            raise ValueError(no_stream_message(unmatched[0].declared, [s.declared for s in streams]))
         for stream in streams:
             if not any(self._learns(m.declared, stream.declared) for m in methods):
                 raise ValueError(no_method_message(stream.declared))

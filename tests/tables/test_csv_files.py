@@ -10,6 +10,7 @@ import pandas as pd
 import polars
 import pytest
 
+from orfit_bench.bench import Suite, run
 from orfit_bench.spec import Stream, file_stream
 
 
@@ -95,3 +96,11 @@ def test_texts_that_are_not_in_utf_8_are_called_so(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="the target 'town' is of type text that is not in UTF-8"):
         Stream.from_file(path, "town")
     assert Stream.from_file(path, "y", drop=["town"]).load().feature_names == ("a",)
+
+
+def test_a_method_that_learns_none_of_several_files_shows_what_their_target_may_be(tmp_path: Path) -> None:
+    streams = [Stream.from_file(written(tmp_path, name, "a,y\n1,x\n2,z\n"), "y") for name in ("a.csv", "b.csv")]
+    with pytest.raises(
+        ValueError, match=r"'rls' \(regression\) cannot learn from file: .* one of numbers for regression"
+    ):
+        run(Suite(["rls"], ["numpy"], streams), isolate=False, progress=None)

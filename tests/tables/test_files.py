@@ -479,7 +479,9 @@ def test_rows_without_a_target_stay_for_filters(tmp_path: Path, ending: str, int
     kalman = ob.create("kalman", backend="numpy").partial_fit(data.X, data.y)
     error = (kalman.predict(data.test[0]) - data.test[1])[~np.isnan(data.test[1])]
     assert found["test_error"].item() == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)
-    with pytest.raises(ValueError, match=r"'rls' \(regression\) cannot learn from file"):
+    with pytest.raises(
+        ValueError, match=r"'rls' \(regression\) cannot learn from file: .* \(--gaps, .*\) are for filters"
+    ):
         run(Suite(["rls"], ["numpy"], [stream]), isolate=False, progress=None)
 
 
