@@ -142,3 +142,19 @@ def test_an_error_counts_all_missing_targets_of_the_call():
     y[[0, 150, 160]] = np.nan
     with pytest.raises(ValueError, match=r"y\[0\] is nan \(row 0; 3 such in all\)"):
         ob.pipeline("standardize", ob.create("rls", backend="numpy")).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("scale", ["no", 1, None])
+def test_a_scale_that_is_no_bool_is_refused(scale):
+    with pytest.raises(TypeError, match=rf"pipeline: Standardizer\(scale={scale!r}\): want True or False"):
+        ob.pipeline(ob.Standardizer(scale), ob.create("rls", backend="numpy"))
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_standardizer_of_other_columns_is_refused(width):
+    standardizer, _ = ob.Standardizer().learn(np.random.default_rng(0).standard_normal((20, 2)))
+    pipeline = ob.pipeline(standardizer, "intercept", ob.create("rls", backend="numpy"))
+    before = pipeline.to_bytes()
+    with pytest.raises(ValueError, match=f"X: got {width} columns, want 2 as the standardizer has learned"):
+        pipeline.partial_fit(np.ones((4, width)), np.ones(4))
+    assert pipeline.to_bytes() == before

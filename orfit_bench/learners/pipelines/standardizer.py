@@ -232,8 +232,10 @@ class Standardizer:
         refuse_overflow(X, sums if self.scale else means)
 
     def _start(self, X: Array) -> Moments:
-        """The moments of the rows so far, zeros before the first one."""
+        """The moments of the rows so far, zeros before the first one. ValueError for rows of another width."""
         zero = np.zeros(X.shape[1])
+        if self.mean is not None and self.mean.shape != zero.shape:
+            raise ValueError(f"X: got {len(zero)} columns, want {len(self.mean)} as the standardizer has learned")
         start = (zero, zero) if self.mean is None or self.squares is None else (self.mean, self.squares)
         return Moments(self.count, *start)
 
