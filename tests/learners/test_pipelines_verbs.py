@@ -158,3 +158,14 @@ def test_a_standardizer_of_other_columns_is_refused(width):
     with pytest.raises(ValueError, match=f"X: got {width} columns, want 2 as the standardizer has learned"):
         pipeline.partial_fit(np.ones((4, width)), np.ones(4))
     assert pipeline.to_bytes() == before
+
+
+def test_a_likelihood_needs_moments():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    standardized = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy")).partial_fit(X[:0], [])
+    with pytest.raises(ValueError, match="log_likelihood: the pipeline has learned no row, so that it has no moments"):
+        standardized.log_likelihood(X, X[:, 0])
+    plain = ob.pipeline("intercept", ob.create("rls", backend="numpy"))
+    with_ones = np.column_stack([X, np.ones(20)])
+    want = ob.create("rls", backend="numpy").log_likelihood(with_ones, X[:, 0])
+    assert plain.partial_fit(X[:0], []).log_likelihood(X, X[:, 0]) == pytest.approx(want, rel=1e-12)

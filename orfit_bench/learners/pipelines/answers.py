@@ -12,6 +12,7 @@ from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.attributes import Attributes
 from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.single_rows import row_in
+from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
 from orfit_bench.learners.plain_rows import plain_row
 from orfit_bench.learners.readiness import begun
@@ -194,7 +195,7 @@ class Answers(Attributes):
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As the learner's `log_likelihood`.
+            As the learner's `log_likelihood`, and before the first row if a step standardizes.
         AttributeError
             If the learner has no `log_likelihood`.
 
@@ -206,7 +207,12 @@ class Answers(Attributes):
         >>> p.log_likelihood([[400.0]], [9.0]) > p.log_likelihood([[400.0]], [0.0])
         True
         """
-        return float(self.learner.log_likelihood(self._transformed(X), y, **given))
+        rows = self._transformed(X)
+        if any(isinstance(step, Standardizer) and not step.count for step in self.transforms):
+            raise ValueError(
+                "log_likelihood: the pipeline has learned no row, so that it has no moments: learn some first"
+            )
+        return float(self.learner.log_likelihood(rows, y, **given))
 
     def transform(self, X: ArrayLike) -> Any:
         """Compute the coordinates of rows along the components of a subspace; the pipeline is unchanged.
