@@ -54,6 +54,7 @@ def numbers(column: Any, argument: str, name: str, missing: bool, dtype: np.dtyp
     import narwhals as nw
 
     where = f"{argument}: column {name!r}" if name else f"{argument}: the column"
+    column = narrowed(column, where)
     if column.null_count() and column.dtype.is_integer():
         values = column.fill_null(0).to_numpy()
         refuse_rounded(values, where, dtype=dtype)
@@ -63,6 +64,24 @@ def numbers(column: Any, argument: str, name: str, missing: bool, dtype: np.dtyp
     values = column.to_numpy()
     refuse_rounded(values, where, dtype=dtype)
     return np.asarray(values, np.float64)
+
+
+def narrowed(column: Any, where: str) -> Any:
+    """Integers of 128 bits, which NumPy and Arrow lack, as those of 64; other columns as they are.
+
+    ValueError for an integer that needs more bits.
+    """
+    import narwhals as nw
+
+    if column.dtype not in (nw.Int128, nw.UInt128):
+        return column
+    for value in (column.min(), column.max()):
+        if value is not None and not -(2**63) <= value < 2**63:
+            raise ValueError(
+                f"{where} holds {value}, which needs more than 64 bits: convert the column to float if rounding is "
+                "wanted"
+            )
+    return column.cast(nw.Int64)
 
 
 def _refusal(column: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
+from orfit_bench.tables.column_numbers import narrowed
 from orfit_bench.tables.contents import check_content, distinct_columns
 from orfit_bench.tables.csv_files import open_csv
 from orfit_bench.tables.names import check_distinct, label_text
@@ -223,7 +224,9 @@ def open_table(table: Any) -> Source:
         table = pa.Table.from_batches([table])
     table = _with_distinct_names(table)
     try:
-        found = nw.from_native(table, eager_only=True).to_arrow()
+        named = nw.from_native(table, eager_only=True)
     except TypeError as error:
         raise TypeError(f"got {type(table).__name__}, want a table with named columns, e.g. a DataFrame") from error
-    return ArrowSource(TABLE, ds.dataset(found))
+    columns = [(column, narrowed(column, f"{TABLE}: column {column.name!r}")) for column in named.iter_columns()]
+    found = named.with_columns(new for old, new in columns if new is not old)
+    return ArrowSource(TABLE, ds.dataset(found.to_arrow()))

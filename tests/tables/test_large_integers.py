@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -109,3 +110,19 @@ def test_a_column_with_fractions_holds_doubles(tmp_path: Path) -> None:
     path = tmp_path / "mixed.csv"
     path.write_text("a,y\n1,2\n1e300,3\n123456789012345678,4\n0.5,5\n")
     assert Stream.from_file(path, "y").load().X[:, 0].tolist() == [1.0, 1e300, 123456789012345678.0, 0.5]
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128])
+def test_integers_of_128_bits_are_numbers(dtype: Any) -> None:
+    table = pl.DataFrame({"a": [1, 2, 3], "y": [2, 4, 6]}).cast(dtype)
+    learner = ob.create("rls", backend="numpy").partial_fit(table[["a"]], table["y"])
+    same = ob.create("rls", backend="numpy").partial_fit(np.array([[1.0], [2.0], [3.0]]), np.array([2.0, 4.0, 6.0]))
+    np.testing.assert_array_equal(learner.array("w"), same.array("w"))
+    data = Stream.from_table(table, "y").load()
+    assert np.asarray(data.X).tolist() == [[1], [2], [3]]
+    assert np.asarray(data.y).tolist() == [2, 4, 6]
+    large = pl.DataFrame({"a": pl.Series([1, 2**100, 3], dtype=dtype), "y": [1.0, 2.0, 3.0]})
+    with pytest.raises(ValueError, match=f"X: column 'a' holds {2**100}, which needs more than 64 bits"):
+        learner.partial_fit(large[["a"]], large["y"])
+    with pytest.raises(ValueError, match=f"table: column 'a' holds {2**100}, which needs more than 64 bits"):
+        Stream.from_table(large, "y")
