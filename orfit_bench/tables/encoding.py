@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orfit_bench.tables.names import quoted
-from orfit_bench.tables.sources import NOT_UTF8, Batch, Source
+from orfit_bench.tables.sources import NOT_UTF8, PACKED, Batch, Source
 from orfit_bench.tables.values import Array, Category, as_categories, as_numbers, as_texts, exact_numbers
 
 NUMBERS = ("number", "integer", "boolean")
@@ -150,6 +150,8 @@ def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categor
                 remedy = "order the rows by it (--time), convert it, or drop it (--drop)"
             if kind == NOT_UTF8:
                 remedy = "convert the file, or drop the column (--drop)"
+            if kind.startswith(PACKED):
+                remedy = "write what xarray.open_zarr reads without an encoding, or drop it (--drop)"
             if kind.startswith("complex"):
                 remedy = "learn complex numbers from arrays in Python, by create(..., dtype='complex128')"
             if kind.startswith(ENCODED):

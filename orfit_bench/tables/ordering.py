@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from orfit_bench.tables.csv_files import CsvSource
 from orfit_bench.tables.sources import TABLE, ArraySource, Source
+
+MISSING = np.iinfo(np.int64).min
+"""What xarray stores for a missing date."""
 
 
 def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
@@ -56,8 +59,14 @@ def _times(source: Source, name: str, column: Any) -> Any:
         column = column.cast(_ticks(column)).cast("int64") if source.kinds[name] == "date" else column
         values = column.to_numpy(zero_copy_only=False)
     if (not is_array and column.null_count) or (values.dtype.kind in "fM" and (values != values).any()):
-        raise ValueError(f"{source.name}: the time {name!r} has missing values: leave out these rows")
+        _refuse_missing(source, name)
+    if is_array and source.kinds[name] == "date" and values.dtype.kind == "i" and (values == MISSING).any():
+        _refuse_missing(source, name)
     return values.view("int64") if values.dtype.kind == "M" else values
+
+
+def _refuse_missing(source: Source, name: str) -> NoReturn:
+    raise ValueError(f"{source.name}: the time {name!r} has missing values: leave out these rows")
 
 
 def _ticks(column: Any) -> str:

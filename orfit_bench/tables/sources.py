@@ -17,6 +17,8 @@ BUFFER = 1 << 16
 """Bytes that are read ahead in each column of a Parquet file."""
 NOT_UTF8 = "text that is not in UTF-8"
 """The kind of a column of a CSV file that holds texts once the file is converted."""
+PACKED = "numbers packed by xarray"
+"""How the kinds of arrays of Zarr begin whose numbers mean something in xarray only."""
 TABLE = "table"
 """The name of a table in memory."""
 Batch = Mapping[str, Any]
@@ -180,7 +182,21 @@ def arrow_kind(dtype: Any) -> str:
 
 
 def _kind_of(array: Any, column: Any) -> str:
-    return numpy_kind(array.dtype[column] if isinstance(column, str) else array.dtype)
+    kind = numpy_kind(array.dtype[column] if isinstance(column, str) else array.dtype)
+    return _encoded_kind(array, kind) or kind
+
+
+def _encoded_kind(array: Any, kind: str) -> str:
+    """What an array of Zarr holds whose numbers stand for others by the conventions of xarray; else empty."""
+    attributes = getattr(array, "attrs", {})
+    if attributes.keys() & {"scale_factor", "add_offset"}:
+        return PACKED
+    if "calendar" in attributes and " since " in str(attributes.get("units", "")):
+        return "date"
+    missing = attributes.get("_FillValue", attributes.get("missing_value"))
+    if "_ARRAY_DIMENSIONS" in attributes and missing is None:
+        missing = array.fill_value
+    return f"{PACKED} (missing: {missing})" if kind == "integer" and missing is not None else ""
 
 
 def numpy_kind(dtype: Any) -> str:
