@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.learners.factory import create
 from orfit_bench.learners.widening import widened
-from orfit_bench.river.features import Features, check_finite, check_finite_columns
+from orfit_bench.river.features import Features, check_finite, check_finite_columns, check_frame
 from orfit_bench.spec import Method, NumberOrSchedule
 
 OWN = ("fit_intercept", "backend", "seed")
@@ -47,6 +47,7 @@ class StreamingModel:
         return row
 
     def _rows(self, X: Any) -> Any:
+        check_frame(X)
         if new := self._features.new(X.columns):
             check_finite_columns(X[new])
             self._widen(new)

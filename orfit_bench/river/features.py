@@ -74,6 +74,7 @@ class Features:
 
     def rows(self, X: Any) -> Array:
         """The rows (n, width) of a DataFrame."""
+        check_frame(X)
         table = np.zeros((len(X), self.width))
         table[:, : len(self._first)] = 1.0
         for name in X.columns:
@@ -94,6 +95,13 @@ class _OneValue:
 
 def _no_values(x: Mapping[Any, Any]) -> tuple[Any, ...]:
     return ()
+
+
+def check_frame(X: Any) -> None:
+    """TypeError for anything but a DataFrame of pandas, which is what River's mini-batches are."""
+    if not (hasattr(type(X), "iloc") and hasattr(type(X), "columns")):
+        kind = type(X)
+        raise TypeError(f"X: got {kind.__name__} of {kind.__module__.partition('.')[0]}, want a DataFrame of pandas")
 
 
 def check_finite(x: Mapping[Any, Any]) -> None:

@@ -6,9 +6,11 @@ import inspect
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from river import checks, compose, datasets, evaluate, metrics, preprocessing
 
@@ -308,3 +310,15 @@ def test_rows_without_features_before_the_first_feature() -> None:
     other = ESTIMATORS["rls"](fit_intercept=False)
     other.learn_one({"a": 1.0}, 2.0)
     assert model.predict_one({"a": 1.0}) == other.predict_one({"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    "X", [np.ones((2, 2)), pl.DataFrame({"a": [1.0, 2.0]}), [{"a": 1.0}]], ids=["array", "polars", "list"]
+)
+def test_rows_that_are_no_data_frame_of_pandas_are_refused(X: Any) -> None:
+    model = ESTIMATORS["rls"](backend="numpy")
+    model.learn_one({"a": 1.0}, 1.0)
+    kind = type(X).__name__
+    for call in (lambda: model.learn_many(X, pd.Series([1.0, 2.0])), lambda: model.predict_many(X)):
+        with pytest.raises(TypeError, match=f"X: got {kind} of [a-z]+, want a DataFrame of pandas"):
+            call()
