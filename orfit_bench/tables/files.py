@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
 from orfit_bench.tables.column_numbers import narrowed
 from orfit_bench.tables.contents import check_content, distinct_columns
 from orfit_bench.tables.csv_files import open_csv
+from orfit_bench.tables.folders import with_all_columns
 from orfit_bench.tables.names import check_distinct, label_text
 from orfit_bench.tables.sources import BUFFER, TABLE, ArraySource, ArrowSource, Source, readable
 
@@ -65,13 +67,15 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
         raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
     place, filesystem = _place_and_filesystem(path, kind)
     with readable(path), distinct_columns(path, place, filesystem, kind):
-        partitioning = _partitioning(path, place, filesystem, kind) if _is_folder(place, filesystem) else None
+        is_folder = _is_folder(place, filesystem)
+        partitioning = _partitioning(path, place, filesystem, kind) if is_folder else None
         if kind == "ipc" and is_stream(place, filesystem):
             return ArrowStream(path, place, filesystem)
         if kind == "csv":
             return open_csv(path, place, filesystem, partitioning, codes)
         form = _arrow_format(kind)
-        return ArrowSource(path, ds.dataset(place, format=form, filesystem=filesystem, partitioning=partitioning))
+        opened = partial(ds.dataset, place, format=form, filesystem=filesystem, partitioning=partitioning)
+        return ArrowSource(path, with_all_columns(opened) if is_folder else opened())
 
 
 def is_url(path: str) -> bool:

@@ -1,0 +1,76 @@
+"""Folders of files whose columns differ: none is left out, and no number is cast to a smaller type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orfit_bench.spec import Stream
+
+Y = [1.0, 2.0]
+
+
+def written(folder: Path, *tables: dict[str, Any]) -> Path:
+    (path := folder / "rides").mkdir()
+    for i, columns in enumerate(tables):
+        pq.write_table(pa.table({**columns, "y": Y}), path / f"{i}.parquet")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (pa.array([True, False]), pa.array([3, 1])),
+        (pa.array([True, False]), pa.array([0.5, 1.0])),
+        (pa.array([1, 2]), pa.array([1.5, 2.0])),
+        (pa.array([1, 2], pa.int32()), pa.array([2**40, 2])),
+        (pa.array([1.5, 2.0], pa.float32()), pa.array([1 / 3, 2e300])),
+        (pa.nulls(2), pa.array([1.0, 2.0])),
+        (pa.array([1.5, 2.0]), pa.array([True, False])),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_numbers_of_later_files_are_not_cast_to_the_type_of_the_first(first: Any, second: Any, tmp_path: Path) -> None:
+    path = written(tmp_path, {"a": first}, {"a": second})
+    X = np.asarray(Stream.from_file(path, "y", indicators=True).load().X)[:, 0]
+    assert X.tolist() == [float(value or 0) for value in first.to_pylist() + second.to_pylist()]
+
+
+def test_a_target_is_no_label_if_a_later_file_holds_fractions(tmp_path: Path) -> None:
+    path = written(tmp_path, {"a": pa.array([1, 2])}, {"a": pa.array([1.5, 2.0])})
+    stream = Stream.from_file(path, "a")
+    assert stream.offers == "numbers"
+    assert np.asarray(stream.load().y).tolist() == [1, 2, 1.5, 2]
+
+
+def test_columns_of_later_files_are_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, {"a": [1.0, 2.0]}, {"b": [5.0, 6.0], "a": [3.0, 4.0]})
+    with pytest.raises(ValueError, match="column 'b' has no value in row 0"):
+        Stream.from_file(path, "y").load()
+    assert np.asarray(Stream.from_file(path, "y", drop=["b"]).load().X).tolist() == [[1], [2], [3], [4]]
+    data = Stream.from_file(path, "y", indicators=True).load()
+    assert data.feature_names == ("a", "b", "b is missing")
+    assert np.asarray(data.X).tolist() == [[1, 0, 1], [2, 0, 1], [3, 5, 0], [4, 6, 0]]
+
+
+def test_folders_named_by_a_column_keep_it(tmp_path: Path) -> None:
+    for year, a in ((2024, [True, False]), (2025, [3, 4])):
+        (folder := tmp_path / "rides" / f"year={year}").mkdir(parents=True)
+        pq.write_table(pa.table({"a": a, "y": Y}), folder / "part.parquet")
+    data = Stream.from_file(tmp_path / "rides", "y").load()
+    assert data.feature_names == ("a", "year")
+    assert np.asarray(data.X).tolist() == [[1, 2024], [0, 2024], [3, 2025], [4, 2025]]
+
+
+def test_the_index_of_a_later_file_is_no_feature(tmp_path: Path) -> None:
+    (path := tmp_path / "rides").mkdir()
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]})
+    table.to_parquet(path / "0.parquet")
+    table[table.a != 2].to_parquet(path / "1.parquet")
+    assert Stream.from_file(path, "y").load().feature_names == ("a",)
