@@ -74,7 +74,9 @@ class Data:
         return self.X[start:stop], None if self.y is None else self.y[start:stop]
 
     def chunks(self, rows: int) -> Iterator[Rows]:
-        """The stream in order, `rows` at a time; the last chunk may be shorter."""
+        """The stream in order, `rows` >= 1 at a time (else ValueError); the last chunk may be shorter."""
+        if not isinstance(rows, Integral) or rows < 1:
+            raise ValueError(f"chunks: rows={rows!r}, want an integer of at least 1")
         for i in range(0, len(self.X), rows):
             yield self.cut(i, i + rows)
 

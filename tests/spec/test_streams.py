@@ -120,3 +120,10 @@ def test_held_out_rows_may_be_lists_and_subspaces_ignore_their_targets() -> None
         Data(X, None, test=(X[:3], y[:3])),
     ):
         assert Stream("mine", "", lambda data=data: data).load() is data
+
+
+@pytest.mark.parametrize("rows", [0, -3, 2.5, "2", None])
+def test_chunks_have_rows(rows: Any) -> None:
+    with pytest.raises(ValueError, match=rf"chunks: rows={rows!r}, want an integer of at least 1"):
+        list(Data(X, y).chunks(rows))
+    assert [len(part) for part, _ in Data(X, y).chunks(np.int64(4))] == [4, 2]
