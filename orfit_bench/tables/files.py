@@ -233,4 +233,9 @@ def open_table(table: Any) -> Source:
         raise TypeError(f"got {type(table).__name__}, want a table with named columns, e.g. a DataFrame") from error
     columns = [(column, narrowed(column, f"{TABLE}: column {column.name!r}")) for column in named.iter_columns()]
     found = named.with_columns(new for old, new in columns if new is not old)
-    return ArrowSource(TABLE, ds.dataset(found.to_arrow()))
+    try:
+        return ArrowSource(TABLE, ds.dataset(found.to_arrow()))
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # objects of several types in a column of pandas
+        raise TypeError(
+            f"{TABLE}: a column holds objects of several types: {'; '.join(map(str, error.args))}"
+        ) from error

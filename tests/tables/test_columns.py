@@ -107,3 +107,11 @@ def test_arguments_that_are_no_names_are_named() -> None:
             Stream.from_table(table, **given)
     with pytest.raises(TypeError, match="time=3: want a text or None"):
         Stream.from_table(table, "y", time=3)  # type: ignore[arg-type]
+
+
+def test_objects_of_several_types_are_refused_by_column() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0], "kind": pd.Series([1.0, "x"], dtype=object), "y": [1.0, 2.0]})
+    with pytest.raises(
+        TypeError, match=r"table: a column holds objects of several types: .* column kind with type object"
+    ):
+        Stream.from_table(table, "y")
