@@ -101,7 +101,7 @@ def _bind_row(
         (rule.dtype.itemsize,),
         np.ndarray,
     )
-    permit, give_permit = state.permit, state.permit.append
+    permit, give_permit, solves = state.permit, state.permit.append, rule.method.state.solution
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
         if not isinstance(y, FLOATS):
@@ -124,6 +124,8 @@ def _bind_row(
         try:
             if state.permit is not permit:  # the learner has another state now
                 return False
+            if solves:
+                state.solved_weights = None
             if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
                 return False
             state.n_steps += 1
@@ -149,6 +151,7 @@ def _bind_rows(
 ) -> Callable[[LearnerState, object, object, bool], Array | None]:
     arrays, dtype, d = state.arrays, rule.dtype, state.sizes.n_features
     permit, give_permit, nothing = state.permit, state.permit.append, np.empty(0, dtype)
+    solves = rule.method.state.solution
 
     def learn_rows(state: LearnerState, X: object, y: object, predict: bool) -> Array | None:
         if type(X) is not np.ndarray or type(y) is not np.ndarray or y.ndim != 1:
@@ -175,6 +178,8 @@ def _bind_rows(
         try:
             if state.permit is not permit:  # the learner has another state now
                 return None
+            if solves:
+                state.solved_weights = None
             learned = learn(X, y, out)
             if learned < 0:
                 return None

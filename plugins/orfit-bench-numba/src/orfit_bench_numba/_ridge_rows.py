@@ -19,6 +19,12 @@ def add_rows(L: Array, m: Array, X: Array, Y: Array, kept: Scalar, weights: Arra
     return len(X)
 
 
+@compiled("W W f r f")
+def add_number(L: Array, m: Array, kept: Scalar, x: Array, y: Scalar) -> Any:
+    """The same for one row of weight 1 with one output; returns 1, or 0 where a number would not be finite."""
+    return 1 if add_row(L, m, x, np.full(1, y, L.dtype), kept, L.dtype.type(1)) else 0
+
+
 @inline
 def add_row(L: Array, m: Array, x: Array, y: Array, kept: Scalar, weight: Scalar) -> Any:
     """The same for one row; False, and nothing is changed, where a number would not be finite."""

@@ -8,6 +8,7 @@ after another if they are few or a number may overflow. Predictions of every row
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_ridge import block_size, predict_block
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
-from orfit_bench_numba._ridge_rows import add_rows
+from orfit_bench_numba._ridge_rows import add_number, add_rows
 from orfit_bench_numpy.ridge import MIN_ROWS_PER_FEATURE, learn_rows
 
 CHECKS_ROWS = True
@@ -59,6 +60,13 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
             if learned < count:
                 break
     return done
+
+
+def bind_row(s: Any, p: Any) -> Any:
+    """The same for one row of real numbers with one output; None with ff > 1, where weights depend on the step."""
+    if p.forgetting_factor > 1 or s.moment.dtype.kind == "c":
+        return None
+    return partial(add_number.entry_point(s.moment.dtype), s.information, s.moment, float(p.forgetting_factor))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
