@@ -36,7 +36,7 @@ def check_stream(stream: Stream) -> list[str]:
     >>> check_stream(ob.streams()["drift"])
     []
     """
-    return _found("stream", stream.name, find_stream_defects, stream)
+    return _found(Stream, find_stream_defects, stream)
 
 
 def check_metric(metric: Metric) -> list[str]:
@@ -59,7 +59,7 @@ def check_metric(metric: Metric) -> list[str]:
     >>> check_metric(rows)
     ["metric 'rows': better='sideways', want one of lower, higher"]
     """
-    return _found("metric", metric.name, find_metric_defects, metric)
+    return _found(Metric, find_metric_defects, metric)
 
 
 def check_model(model: Model) -> list[str]:
@@ -81,7 +81,7 @@ def check_model(model: Model) -> list[str]:
     >>> check_model(ob.MLP(hidden=(4,)))
     []
     """
-    return _found("model", model.name, find_model_defects, model)
+    return _found(Model, find_model_defects, model)
 
 
 def check_experiment(experiment: Experiment) -> list[str]:
@@ -103,7 +103,7 @@ def check_experiment(experiment: Experiment) -> list[str]:
     >>> check_experiment(Experiment("figure", "a paper", "a figure", 1, "math:figure"))[0]
     "experiment 'figure': the runner 'math:figure' cannot be imported: module 'math' has no attribute 'figure'"
     """
-    return _found("experiment", experiment.name, find_experiment_defects, experiment)
+    return _found(Experiment, find_experiment_defects, experiment)
 
 
 class Declared(NamedTuple):
@@ -153,13 +153,17 @@ def _offers(plugin: Any, hook: str) -> Sequence[Any]:
     return tuple({**plugin.offers, "models": plugin.models}.get(hook, ()))
 
 
-def _found(kind: str, name: str, defects: Callable[[Any], Iterator[str]], declared: object) -> list[str]:
-    """The defects; an exception is one of them."""
-    found: list[str] = []
+def _found(
+    kind: type[Stream | Metric | Model | Experiment], defects: Callable[[Any], Iterator[str]], declared: object
+) -> list[str]:
+    """The defects; an exception is one of them. TypeError if it is none of this kind."""
+    what, found = kind.__name__.lower(), list[str]()
+    if not isinstance(declared, kind):
+        raise TypeError(f"check_{what}: got {declared!r}, want a {kind.__name__}")
     try:
         found.extend(defects(declared))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a plugin must not end the process
         found.append(f"raised {describe(error)}")
-    return [f"{kind} {name!r}: {defect}" for defect in found]
+    return [f"{what} {declared.name!r}: {defect}" for defect in found]

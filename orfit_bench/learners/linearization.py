@@ -52,10 +52,12 @@ def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
 
 
 def check_predictions(found: Any, predict: Callable[..., Any], shape: tuple[int, ...]) -> Array:
-    """What `predict` of a method returned; ValueError that names it if the shape is another one."""
+    """What `predict` of a method returned; ValueError that names it if the shape is another one, or it holds texts."""
     if getattr(found, "shape", None) != shape:
         got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
         raise ValueError(f"{with_place(predict)} returned {got}, want predictions of shape {shape}")
+    if isinstance(found, np.ndarray) and found.dtype.kind not in "biufc":
+        raise ValueError(f"{with_place(predict)} returned an array of dtype {found.dtype}, want numbers")
     array: Array = found
     return array
 

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from inspect import isfunction, ismethod
+from inspect import isfunction, ismethod, ismodule
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -178,9 +178,10 @@ def _is_known(caller: pluggy.HookCaller) -> bool:
 def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
     """ValueError for a function of the plugin itself that has the name of a hook, but is not marked as one."""
     own = getattr(plugin, "__name__", None) or type(plugin).__module__
+    given = {} if ismodule(plugin) else vars(plugin)  # a module may import a function of this name
     for name in {*hooks.KINDS, "kernels"} - marked:
         function = getattr(plugin, name, None)
-        if (isfunction(function) or ismethod(function)) and function.__module__ == own:
+        if (isfunction(function) or ismethod(function)) and (function.__module__ == own or name in given):
             raise ValueError(f"{name}() is not marked as a hook, so that it is not called: put @hookimpl above it")
 
 

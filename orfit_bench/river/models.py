@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +75,9 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
 
     def _number(self, label: Any) -> int:
         """Labels of any type are integers to the learner, in order of first appearance."""
+        if not isinstance(label, Hashable):
+            kind = type(label).__name__
+            raise TypeError(f"the label is {label!r}, of type {kind}: want a text, an integer or a boolean")
         if label is None or label != label:  # NaN
             raise ValueError(f"the label is {label}: want a text, an integer or a boolean; leave out the row")
         return self._labels.setdefault(label.item() if isinstance(label, np.generic) else label, len(self._labels))

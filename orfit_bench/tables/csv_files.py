@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orfit_bench.tables.folders import refuse_later_columns
 from orfit_bench.tables.integers import LARGEST
 from orfit_bench.tables.sources import NOT_UTF8, ArrowSource, Batch, Source, arrow_kind, readable
 
@@ -152,7 +153,10 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
         csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert, read_options=read)
         return ds.dataset(place, format=csv, filesystem=filesystem, partitioning=partitioning)
 
-    point, guessed = ".", opened({}).schema
+    dataset = opened({})
+    if not header:
+        refuse_later_columns(path, dataset)
+    point, guessed = ".", dataset.schema
     if separator != "," and "string" in map(str, guessed.types):
         decimal_commas = opened({}, ",").schema
         if sum(map(pa.types.is_floating, decimal_commas.types)) > sum(map(pa.types.is_floating, guessed.types)):

@@ -36,6 +36,17 @@ def with_all_columns(opened: Callable[..., Any]) -> Any:
     return opened(schema=pa.schema(list(types.items()), metadata=schema.metadata))
 
 
+def refuse_later_columns(path: str, dataset: Any) -> None:
+    """ValueError for CSV files of which a later one has a column that the first one lacks: pyarrow leaves it out."""
+    known = set(dataset.schema.names)
+    for fragment in dataset.get_fragments():
+        if later := [name for name in fragment.physical_schema.names if name not in known]:
+            raise ValueError(
+                f"{path}: {fragment.path} has the column {later[0]!r}, which the first file lacks: the CSV files of a "
+                f"folder must have the same columns"
+            )
+
+
 def _common_type(one: Any, other: Any) -> Any:
     """The type that holds the numbers of both; the first one where they are none."""
     import pyarrow as pa

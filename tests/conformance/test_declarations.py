@@ -192,3 +192,10 @@ def test_what_is_declared_is_checked_with_everything_else():
     count, faults = check_plugins()
     assert count > len(ob.streams())
     assert faults == []
+
+
+@pytest.mark.parametrize("check", [check_stream, check_metric, check_model, check_experiment])
+def test_what_is_no_declaration_is_refused(check):
+    kind = check.__name__.removeprefix("check_")
+    with pytest.raises(TypeError, match=f"{check.__name__}: got 3, want a {kind.capitalize()}"):
+        check(3)

@@ -43,10 +43,11 @@ def test_register_and_unregister(registered: Callable[..., str]) -> None:
         (Plugin(method="other"), "its backend 'own' is already supplied by this process"),
         (object(), "declares no SPEC_VERSION"),
         (SimpleNamespace(SPEC_VERSION=(2, 0)), "requires spec 2.0"),
+        (SimpleNamespace(SPEC_VERSION=(1, 0), methods=lambda: ()), r"methods\(\) is not marked as a hook"),
         (SimpleNamespace(SPEC_VERSION=(1, -1)), r"requires: got \(1, -1\), want \(1, 0\)"),
         (SimpleNamespace(SPEC_VERSION=(True, False)), r"requires: got \(True, False\), want"),
     ],
-    ids=["method", "backend", "both mine", "no version", "newer", "negative", "booleans"],
+    ids=["method", "backend", "both mine", "no version", "newer", "unmarked", "negative", "booleans"],
 )
 def test_refused_plugin_changes_nothing(plugin: Any, message: str, registered: Callable[..., str]) -> None:
     registered(Plugin())

@@ -46,6 +46,7 @@ def test_the_start_of_a_field(start: Any, message: str, registered: Callable[...
         (lambda s, X, settings: X[:, 0], r"returned shape \(4,\), want predictions of shape \(4, 1\)"),
         (lambda s, X, settings: X @ s.w @ np.ones((1, 2)), r"returned shape \(4, 2\), want"),
         (lambda s, X, settings: None, "returned NoneType, want predictions of shape"),
+        (lambda s, X, settings: np.full((4, 1), "a"), "returned an array of dtype <U1, want numbers"),
     ],
 )
 def test_predictions(predict: Any, message: str, registered: Callable[..., str]) -> None:

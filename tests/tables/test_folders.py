@@ -74,3 +74,14 @@ def test_the_index_of_a_later_file_is_no_feature(tmp_path: Path) -> None:
     table.to_parquet(path / "0.parquet")
     table[table.a != 2].to_parquet(path / "1.parquet")
     assert Stream.from_file(path, "y").load().feature_names == ("a",)
+
+
+def test_csv_files_with_more_columns_than_the_first_are_refused(tmp_path: Path) -> None:
+    (path := tmp_path / "rides.csv").mkdir()
+    (path / "a.csv").write_text("a,y\n1,2\n3,4\n")
+    (path / "b.csv").write_text("y,a\n1.5,8\n")
+    data = Stream.from_file(path, "y").load()
+    assert (np.asarray(data.X).tolist(), np.asarray(data.y).tolist()) == ([[1], [3], [8]], [2, 4, 1.5])
+    (path / "b.csv").write_text("a,b,y\n1.5,8,2\n")
+    with pytest.raises(ValueError, match=r"b\.csv has the column 'b', which the first file lacks"):
+        Stream.from_file(path, "y").load()
