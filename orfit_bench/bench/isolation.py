@@ -56,16 +56,17 @@ def prepare(kernels: list[Kernel], readers: Sequence[str] = ()) -> Kernel | None
     known = registry()
     packages = {fingerprint.package_of(_module_name(kernel)) for kernel in known.kernels.values()}
     _loaded[:] = [fingerprint.take()]
+    code = fingerprint.take(packages)
     for backend, method, dtype in kernels:
         if known.backends[backend].memory:  # it counts the memory of a device
             continue
-        before = fingerprint.take(packages)
         with suppress(Exception):  # its cell records why
             kernel, load_kernel = known.kernel(backend, method), known.backends[backend].load
             if load_kernel:
                 load_kernel(kernel, dtype)
         package = fingerprint.package_of(_module_name(known.kernels.get((backend, method))))
-        if fingerprint.changed(_loaded[0]) or fingerprint.replaced(before, package, packages):
+        replaced, code = fingerprint.check_load(code, package, packages)
+        if replaced:
             return backend, method, dtype
     return None
 

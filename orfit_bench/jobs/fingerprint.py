@@ -37,10 +37,8 @@ class Fingerprint(NamedTuple):
 
 def take(packages: Collection[str] = ()) -> Fingerprint:
     """The functions of the modules that are loaded now, also of those inside of these packages."""
-    tops = {"orfit_bench", *packages}
-    loaded = list(sys.modules.items())
-    modules = {name: m for name, m in loaded if m is not None and (name in CHECKED or package_of(name) in tops)}
-    return Fingerprint(modules, [f for name, module in modules.items() for f in _functions(name, module)])
+    modules = _modules(packages)
+    return Fingerprint(modules, _functions_of(modules))
 
 
 def changed(before: Fingerprint) -> list[str]:
@@ -49,25 +47,48 @@ def changed(before: Fingerprint) -> list[str]:
     return found + [f"{f.owner}.{f.name}" for f in before.functions if not f.is_unchanged]
 
 
-def replaced(before: Fingerprint, package: str, packages: Collection[str] = ()) -> list[str]:
-    """The names of what code of a package replaced outside of it since then, in modules loaded before or meanwhile.
+class Load(NamedTuple):
+    """What the code of a package has changed while it was loaded."""
+
+    replaced: list[str]
+    """The names of what it replaced outside of itself, in modules loaded before or meanwhile."""
+    now: Fingerprint
+
+
+def check_load(before: Fingerprint, package: str, packages: Collection[str] = ()) -> Load:
+    """Compare with a fingerprint of the same packages from before code of one of them, `package`, was loaded.
 
     A module of another package that was loaded meanwhile, and has functions of this one, did not import them: then
     each of the two would need the other.
     """
-    found = [name for name in changed(before) if package_of(name) != package]
-    for name, module in take(packages).modules.items():
-        if name not in before.modules and package_of(name) != package:
-            own = (
-                f for f in _functions(name, module) if package_of(str(getattr(f.value, "__module__", ""))) == package
-            )
-            found += [f"{f.owner}.{f.name}" for f in own]
-    return found
+    others = changed(before)
+    replaced = [name for name in others if package_of(name) != package]
+    meanwhile = {name: module for name, module in _modules(packages).items() if name not in before.modules}
+    functions = _functions_of(meanwhile)
+    foreign = (f for f in functions if package_of(f.owner) != package and _origin(f) == package)
+    replaced += [f"{f.owner}.{f.name}" for f in foreign]
+    if others:
+        return Load(replaced, take(packages))
+    return Load(replaced, Fingerprint(before.modules | meanwhile, before.functions + functions))
 
 
 def package_of(module_name: str) -> str:
     """The package, or module, that has no dot in its name."""
     return module_name.partition(".")[0]
+
+
+def _origin(function: Function) -> str:
+    """The package in which a function was written."""
+    return package_of(str(getattr(function.value, "__module__", "")))
+
+
+def _modules(packages: Collection[str]) -> dict[str, Any]:
+    tops, loaded = {"orfit_bench", *packages}, list(sys.modules.items())
+    return {name: m for name, m in loaded if m is not None and (name in CHECKED or package_of(name) in tops)}
+
+
+def _functions_of(modules: Mapping[str, Any]) -> list[Function]:
+    return [f for name, module in modules.items() for f in _functions(name, module)]
 
 
 def _functions(module_name: str, module: Any) -> Iterator[Function]:

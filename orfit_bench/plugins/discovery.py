@@ -178,7 +178,7 @@ def _is_known(caller: pluggy.HookCaller) -> bool:
 def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
     """ValueError for a function of the plugin itself that has the name of a hook, but is not marked as one."""
     own = getattr(plugin, "__name__", None) or type(plugin).__module__
-    given = {} if ismodule(plugin) else vars(plugin)  # a module may import a function of this name
+    given = {} if ismodule(plugin) else getattr(plugin, "__dict__", {})  # a module may import a function of this name
     for name in {*hooks.KINDS, "kernels"} - marked:
         function = getattr(plugin, name, None)
         if (isfunction(function) or ismethod(function)) and (function.__module__ == own or name in given):

@@ -31,13 +31,15 @@ def import_all() -> None:
     os.dup2(2, 1)  # what plugins print
     points = [EntryPoint(*point) for point in task["points"]]
     packages = {_package(point) for point in entry_points(group=GROUP)}
+    code = fingerprint.take(packages)
     for i, point in enumerate(points):
         print(i, file=progress, flush=True)
-        before, code = threading.enumerate(), fingerprint.take(packages)
+        before = threading.enumerate()
         load(point.load, point.name, "", "")
-        if others := fingerprint.replaced(code, _package(point), packages):
+        replaced, code = fingerprint.check_load(code, _package(point), packages)
+        if replaced:
             print(
-                f"{i} its import replaces functions outside of it: {', '.join(others[:NAMED])}",
+                f"{i} its import replaces functions outside of it: {', '.join(replaced[:NAMED])}",
                 file=progress,
                 flush=True,
             )

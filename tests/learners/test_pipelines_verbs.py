@@ -146,7 +146,7 @@ def test_an_error_counts_all_missing_targets_of_the_call():
 
 @pytest.mark.parametrize("scale", ["no", 1, None])
 def test_a_scale_that_is_no_bool_is_refused(scale):
-    with pytest.raises(TypeError, match=rf"pipeline: Standardizer\(scale={scale!r}\): want True or False"):
+    with pytest.raises(TypeError, match=rf"Standardizer: scale={scale!r}, want True or False"):
         ob.pipeline(ob.Standardizer(scale), ob.create("rls", backend="numpy"))
 
 

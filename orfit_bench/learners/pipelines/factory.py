@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from orfit_bench.errors import suggest
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.pipeline import Pipeline
@@ -31,7 +29,7 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     Raises
     ------
     TypeError
-        If the last step is not a learner, another is no transform, or the scale of a standardizer is no bool.
+        If the last step is not a learner, or another is no transform.
     ValueError
         If a name is unknown, the learner has seen rows, or a standardizer follows an intercept.
 
@@ -71,8 +69,6 @@ def _transform(step: object) -> Transform:
         return found
     if not isinstance(step, (Standardizer, Intercept)):
         raise TypeError(f"pipeline: got {type(step).__name__}, want ob.Standardizer(), a name, or last a learner")
-    if isinstance(step, Standardizer) and not isinstance(step.scale, (bool, np.bool_)):
-        raise TypeError(f"pipeline: Standardizer(scale={step.scale!r}): want True or False")
     return step
 
 

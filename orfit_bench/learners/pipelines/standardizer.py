@@ -82,7 +82,7 @@ class Standardizer:
 
     def __post_init__(self) -> None:
         """Refuse a scale that would count as true or false unseen."""
-        if self.scale is not True and self.scale is not False:
+        if not isinstance(self.scale, (bool, np.bool_)):
             raise TypeError(f"Standardizer: scale={self.scale!r}, want True or False")
 
     @property
