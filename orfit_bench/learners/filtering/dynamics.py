@@ -210,9 +210,21 @@ def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostA
         raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(others)} or {last}{each}")
     if name == "transition":
         return array
-    if defect := covariance_defect(array if array.ndim == 3 else array.ravel()):
-        raise ValueError(f"{name}: want a covariance, it is {defect}")
+    refuse_no_covariance(array, name, has_rows=steps is not None)
     return array / 2 + array.mT / 2 if array.ndim == 3 else array
+
+
+def refuse_no_covariance(array: HostArray, name: str, has_rows: bool) -> None:
+    """ValueError if an entry is no covariance, with the row of the first one where each row has an entry."""
+    for row, entry in enumerate(array if _defect(array) else ()):
+        if defect := _defect(entry[None]):
+            where = f" in row {row}" if has_rows else ""
+            raise ValueError(f"{name}: want a covariance, it is {defect}{where}")
+
+
+def _defect(entries: HostArray) -> str:
+    """Why not all entries, numbers, diagonals or matrices, are covariances; empty if they are."""
+    return covariance_defect(entries if entries.ndim == 3 else entries.ravel())
 
 
 def refuse_lost_noise(given: HostArray, kept: HostArray) -> None:

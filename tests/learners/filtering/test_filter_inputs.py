@@ -48,6 +48,25 @@ def test_arrays_that_do_not_fit_the_rows_are_refused(case: str, same_state: Same
 
 
 @pytest.mark.parametrize(
+    ("name", "entry", "defect"),
+    [
+        ("process_noise", -1.0, "negative"),
+        ("process_noise", [[1, 2, 0], [2, 1, 0], [0, 0, 1]], "not positive semidefinite"),
+        ("process_noise", [[1, 2, 0], [0, 1, 0], [0, 0, 1]], "not symmetric"),
+        ("observation_noise", -1.0, "negative"),
+        ("observation_noise", [-1.0], "negative"),
+    ],
+)
+def test_the_row_that_is_no_covariance_is_named(name: str, entry: Any, defect: str, same_state: Same) -> None:
+    value = np.ones((9, *np.shape(entry))) * (np.eye(3) if np.ndim(entry) == 2 else 1)
+    value[[5, 7]] = entry
+    message = rf"{name}: want a covariance, it is {defect} in row 5$"
+    for call in ("partial_fit", "prequential", "smooth", "log_likelihood"):
+        act = lambda it, call=call: getattr(it, call)(X, y, **{name: value})  # noqa: E731
+        refused(ob.create("kalman"), act, ValueError, message, same_state)
+
+
+@pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("transition", GIVEN["transition"], r"got shape \(9, 3, 3\), want \(\), \(3,\) or \(3, 3\)"),
