@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -81,12 +80,15 @@ def restore(
     1
     """
     learner = _from_header(*dataset.from_dataset(state), "state", Replaced(backend, model, transition))
-    steps = state.attrs.get("pipeline")
-    return pipeline_from_header(json.loads(steps), learner) if steps else learner
+    if not state.attrs.get("pipeline"):
+        return learner
+    with _located("state"):
+        found: AnyLearner = pipeline_from_header(dataset.attribute(state, "pipeline"), learner)
+        return found
 
 
 def load(
-    path: str | PathLike[str],
+    path: str | os.PathLike[str],
     *,
     backend: str | None = None,
     model: Model | None = None,
@@ -124,7 +126,7 @@ def load(
     array([1.5])
     """
     replaced = Replaced(backend, model, transition)
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:  # a number would be a file descriptor
         if storage.is_pipeline(file.read(8)):
             return _from_pipeline(Path(path).read_bytes(), str(path), replaced)
     return _from_header(*files.read(path), str(path), replaced)
@@ -223,7 +225,7 @@ def _located(where: str) -> Iterator[None]:
     except KeyError as error:
         raise ValueError(f"{where}: the header lacks {error}, which format {header.FORMAT} has") from error
     except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{where}: {error}") from error
+        raise ValueError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from error
 
 
 def _from_header(head: dict[str, Any], arrays: dict[str, Any], where: str, replaced: Replaced) -> AnyLearner:

@@ -76,8 +76,16 @@ def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostA
     """Header and arrays of what `state()` returned."""
     if "orfit_bench" not in getattr(state, "attrs", {}):
         raise ValueError(f"this {type(state).__name__} is no learner's state: its attrs have no 'orfit_bench'")
-    head = json.loads(state.attrs["orfit_bench"])
+    head = attribute(state, "orfit_bench")
     for dim, key in (("feature", "feature_names"), ("parameter", "feature_names"), ("output", "target_names")):
         if dim in state.coords and (found := state.coords[dim].values.tolist()) != head.get(key):
             raise ValueError(f"state: the coordinate {dim!r} is {found}, want {head.get(key)} in the order of {key}")
     return head, {str(n): np.array(v.values) for n, v in state.data_vars.items()}
+
+
+def attribute(state: xarray.Dataset, name: str) -> Any:
+    """The value of an attribute that is written as JSON."""
+    try:
+        return json.loads(state.attrs[name])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"state: the attribute {name!r} was changed or damaged: it is no JSON ({error})") from error
