@@ -31,7 +31,8 @@ def find_model_defects(model: Model) -> Iterator[str]:
     X = rng.standard_normal((5, FEATURES))
     w = _choose_weights(model, rng.standard_normal(model.size(FEATURES, OUTPUTS)), X)
     checks: list[Callable[[Model, Array, Array], str]] = [_find_wrong_predictions, _find_wrong_jacobian]
-    checks += [_find_wrong_pullback] if model.pullback else []
+    checks += [_find_wrong_jacobians] if model.jacobians else []
+    checks += [_find_wrong_vjp] if model.vjp else []
     checks += [_find_wrong_layers] if model.layers or model.shapes else []
     checks += [_find_wrong_outputs] if model.with_outputs else []
     for check in checks:
@@ -117,15 +118,24 @@ def _find_wrong_jacobian(model: Model, w: Array, X: Array) -> str:
     return ""
 
 
-def _find_wrong_pullback(model: Model, w: Array, X: Array) -> str:
+def _find_wrong_jacobians(model: Model, w: Array, X: Array) -> str:
+    """What is wrong with the Jacobians of several rows; empty if nothing is."""
+    assert model.jacobians is not None
+    J, want = _call(model.jacobians, "jacobians", w, X), np.stack([_jacobian(model, w, x) for x in X])
+    if J.shape != want.shape:
+        return f"jacobians gives shape {J.shape}, want {want.shape}"
+    return "" if _is_close(J, want) else f"jacobians differs by {abs(J - want).max():.1e} from jacobian"
+
+
+def _find_wrong_vjp(model: Model, w: Array, X: Array) -> str:
     """What is wrong with the sum of gradients; empty if nothing is."""
-    assert model.pullback is not None
-    S = np.linspace(-1.0, 2.0, len(X) * OUTPUTS).reshape(len(X), OUTPUTS)
-    g = _call(model.pullback, "pullback", w, X, S)
+    assert model.vjp is not None
+    E = np.linspace(-1.0, 2.0, len(X) * OUTPUTS).reshape(len(X), OUTPUTS)
+    g = _call(model.vjp, "vjp", w, X, E)
     if g.shape != w.shape:
-        return f"pullback gives shape {g.shape}, want {w.shape}"
-    want = np.sum([_jacobian(model, w, x).T @ s for x, s in zip(X, S, strict=True)], axis=0)
-    return "" if _is_close(g, want) else f"pullback differs by {abs(g - want).max():.1e} from the sum of J's rows by S"
+        return f"vjp gives shape {g.shape}, want {w.shape}"
+    want = np.sum([_jacobian(model, w, x).T @ e for x, e in zip(X, E, strict=True)], axis=0)
+    return "" if _is_close(g, want) else f"vjp differs by {abs(g - want).max():.1e} from the sum of J's rows by E"
 
 
 def _find_wrong_layers(model: Model, w: Array, X: Array) -> str:
@@ -139,6 +149,7 @@ def _find_wrong_layers(model: Model, w: Array, X: Array) -> str:
     if [np.shape(a) for a in inputs] != [(n,) for n, _ in shapes]:
         return f"layers gives shapes {[np.shape(a) for a in inputs]}, want {[(n,) for n, _ in shapes]} as shapes says"
     for i, (a, (n, m)) in enumerate(zip(inputs, shapes, strict=True)):
+        a = np.asarray(a)
         G, end = J[:, end : end + n * m].reshape(-1, n, m), end + n * m
         product = a[:, None] * ((a @ G) / max(a @ a, np.finfo(float).tiny))[:, None, :]
         if not _is_close(product, G):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from types import FunctionType
 from typing import Any, NamedTuple
 
 CHECKED = ("orfit_bench", "numpy", "numpy.linalg", "time")
@@ -25,7 +26,7 @@ class Function(NamedTuple):
     def is_unchanged(self) -> bool:
         """Whether the same function with the same code still has this name."""
         now = self.place.get(self.name)
-        return now is self.value and getattr(now, "__code__", None) is self.code
+        return now is self.value and _code(now) is self.code
 
 
 class Fingerprint(NamedTuple):
@@ -58,14 +59,18 @@ class Load(NamedTuple):
 def check_load(before: Fingerprint, package: str, packages: Collection[str] = ()) -> Load:
     """Compare with a fingerprint of the same packages from before code of one of them, `package`, was loaded.
 
-    A module of another package that was loaded meanwhile, and has functions of this one, did not import them: then
-    each of the two would need the other.
+    A module of another package that was loaded meanwhile may import functions of this one, as extras of a host do. It
+    did not where it defines a function of the same name.
     """
     others = changed(before)
     replaced = [name for name in others if package_of(name) != package]
     meanwhile = {name: module for name, module in _modules(packages).items() if name not in before.modules}
     functions = _functions_of(meanwhile)
-    foreign = (f for f in functions if package_of(f.owner) != package and _origin(f) == package)
+    foreign = (
+        f
+        for f in functions
+        if package_of(f.owner) != package and _origin(f) == package and _defines(meanwhile.get(f.owner), f.name)
+    )
     replaced += [f"{f.owner}.{f.name}" for f in foreign]
     if others:
         return Load(replaced, take(packages))
@@ -79,7 +84,32 @@ def package_of(module_name: str) -> str:
 
 def _origin(function: Function) -> str:
     """The package in which a function was written."""
-    return package_of(str(getattr(function.value, "__module__", "")))
+    kind = type(function.value)
+    written = function.value if kind is FunctionType or issubclass(kind, type) else kind  # no attribute of a proxy
+    return package_of(str(getattr(written, "__module__", "")))
+
+
+def _defines(module: Any, name: str) -> bool:
+    """Whether the code of a module has a function or class of this name outside of all others; True if unknown."""
+    try:
+        code = module.__spec__.loader.get_code(module.__spec__.name)
+        return any(getattr(constant, "co_name", "") == name for constant in code.co_consts)
+    except Exception:  # of an importer of a plugin, or no code of Python
+        return True
+
+
+def _code(value: Any) -> Any:
+    """The code of a function; None of all else, whose attributes may be made anew, or raise, each time."""
+    return value.__code__ if type(value) is FunctionType else None
+
+
+def _names(module: Any) -> dict[str, Any]:
+    """The names of a module, without loading one that is loaded when it is used."""
+    try:
+        names: dict[str, Any] = object.__getattribute__(module, "__dict__")
+    except AttributeError:  # any object can be in sys.modules
+        return {}
+    return names
 
 
 def _modules(packages: Collection[str]) -> dict[str, Any]:
@@ -92,11 +122,11 @@ def _functions_of(modules: Mapping[str, Any]) -> list[Function]:
 
 
 def _functions(module_name: str, module: Any) -> Iterator[Function]:
-    for name, value in vars(module).items():
+    place, own = _names(module), module_name.startswith("orfit_bench")
+    for name, value in list(place.items()):
         if callable(value):
-            yield Function(vars(module), name, module_name, value, getattr(value, "__code__", None))
-        if isinstance(value, type) and value.__module__ == module_name and module_name.startswith("orfit_bench"):
+            yield Function(place, name, module_name, value, _code(value))
+        if own and isinstance(value, type) and value.__module__ == module_name:
             for inner, function in vars(value).items():
                 if callable(function) or isinstance(function, (property, staticmethod, classmethod)):
-                    code = getattr(function, "__code__", None)
-                    yield Function(vars(value), inner, f"{module_name}.{name}", function, code)
+                    yield Function(vars(value), inner, f"{module_name}.{name}", function, _code(function))

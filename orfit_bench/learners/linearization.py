@@ -86,8 +86,8 @@ def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
     return choose(s, settings) if choose else getattr(s, method.state.weights)
 
 
-class Pullback:
-    """Steps that take the sum of the gradients of a model from its `pullback`, without its Jacobian."""
+class VjpSteps:
+    """Steps that take the sum of the gradients of a model from its `vjp`, without its Jacobian."""
 
     def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any], first: FirstCalls) -> None:
         self._model, self._kernel, self._dtype, self._first = model, kernel, dtype, first
@@ -95,10 +95,10 @@ class Pullback:
 
     def step(self, s: State, w: Array, x: Array, E: Array, p: Params) -> bool:
         """One step of the rows x with errors E at w (p, 1); False where it would not be finite."""
-        assert self._model.pullback is not None
-        xp, what = x.__array_namespace__(), "pullback(w, X, S)"
+        assert self._model.vjp is not None
+        xp, what = x.__array_namespace__(), "vjp(w, X, E)"
         S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
-        g = self._first.call(what, self._model.pullback, w[:, 0], x, S)
+        g = self._first.call(what, self._model.vjp, w[:, 0], x, S)
         check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
         g = xp.astype(g, native_dtype(xp, self._dtype), copy=False)
         if not _is_finite(g, xp):
@@ -116,7 +116,7 @@ class Pullback:
         size, cut = float(xp.max(xp.abs(want))), float(np.finfo(self._dtype).eps) ** 0.5
         if not float(xp.max(xp.abs(g - want))) <= cut * size:
             raise ValueError(
-                f"model {self._model.name!r}: pullback(w, X, S) and jacobian(w, x) do not agree: want the sum of "
+                f"model {self._model.name!r}: vjp(w, X, E) and jacobian(w, x) do not agree: want the sum of "
                 f"jacobian(w, x).T @ s over the rows"
             )
         return size > 0
@@ -140,9 +140,10 @@ class LinearizedKernel:
         self._outputs, self._dtype, self._xp = sizes[1], dtype, xp
         self._shapes = layers.shapes(model, *sizes) if method.state.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
-        pulls_back = model.pullback is not None and hasattr(kernel, "slopes")
+        self._is_alike = False  # whether its two functions for Jacobians were
+        has_vjp = model.vjp is not None and hasattr(kernel, "slopes")
         self._first = FirstCalls(model.name, xp)
-        self._pullback = Pullback(model, kernel, dtype, self._first) if pulls_back else None
+        self._vjp = VjpSteps(model, kernel, dtype, self._first) if has_vjp else None
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
@@ -157,9 +158,9 @@ class LinearizedKernel:
                     f if w is (shown := prediction_weights(method, s, self._settings)) else self.predict(shown, x)
                 )
             E = xp.reshape(y - f, (-1, 1))
-            if self._pullback and p.row_scale is None:
+            if self._vjp and p.row_scale is None:
                 here = here._replace(targets=xp.reshape(y, (-1, 1))) if method.kernel.needs_targets else here
-                if not (_is_finite(E, xp) and self._pullback.step(s, w, x, E, here)):
+                if not (_is_finite(E, xp) and self._vjp.step(s, w, x, E, here)):
                     return i
                 continue
             J = space = self.jacobian(w, x, space)
@@ -187,6 +188,8 @@ class LinearizedKernel:
 
     def jacobian(self, w: Array, x: Array, space: Array | None = None) -> Array:
         """The model's gradients (q, p) at w (p, 1) for the rows of x; written to `space` where it has their shape."""
+        if self._model.jacobians is not None and x.shape[0] > 1:
+            return self._several_jacobians(self._model.jacobians, w, x)
         want, what = (self._outputs, w.shape[0]), "jacobian(w, x)"
         named, find = f"model {self._model.name!r}: {what}", self._model.jacobian
         blocks = (check_result(self._first.call(what, find, w[:, 0], x[i, :]), named, want) for i in range(x.shape[0]))
@@ -198,6 +201,18 @@ class LinearizedKernel:
             return J
         xp, dtype = self._xp, native_dtype(self._xp, self._dtype)
         return contiguous(xp.concat([xp.astype(block, dtype, copy=True) for block in blocks]), xp)
+
+    def _several_jacobians(self, find: Callable[[Array, Array], Array], w: Array, x: Array) -> Array:
+        """The same by the function of the model for several rows. ValueError if it differs from that for one."""
+        what, shape = "jacobians(w, X)", (x.shape[0], self._outputs, w.shape[0])
+        found = self._checked(self._first.call(what, find, w[:, 0], x), what, shape)
+        if not self._is_alike:
+            one = self.jacobian(w, x[:1, ...])
+            off, size = (float(self._xp.max(self._xp.abs(a))) for a in (found[0, ...] - one, one))
+            if off > float(np.finfo(self._dtype).eps) ** 0.5 * size:
+                raise ValueError(f"model {self._model.name!r}: {what} and jacobian(w, x) do not agree in the first row")
+            self._is_alike = size > 0
+        return self._xp.reshape(found, (-1, w.shape[0]))
 
     def _with_more(self, p: Params, w: Array, x: Array, y: Array, J: Array) -> Any:
         """p with the further arguments that the method declares."""

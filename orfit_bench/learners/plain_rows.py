@@ -52,9 +52,12 @@ def plain_row(x: Any, names: tuple[str, ...], needs_names: bool, dtype: np.dtype
 
 def _values_of_series(x: Any, names: tuple[str, ...]) -> Array | None:
     """The values of a Series of pandas whose labels are the known names in their order; None for all else."""
-    if not names or x.ndim != 1 or tuple(x.index.tolist()) != names:
+    if not names or x.ndim != 1:
         return None
-    return np.asarray(x.to_numpy())
+    with suppress(TypeError):  # pandas' NA as a label is neither equal nor unequal
+        if tuple(x.index.tolist()) == names:
+            return np.asarray(x.to_numpy())
+    return None
 
 
 def _converted(x: Any, dtype: np.dtype[Any]) -> Array | None:

@@ -148,10 +148,24 @@ class Network:
             end = start
         return J
 
-    def pullback(self, w: Array, X: Array, S: Array) -> Array:
-        """The sum of the outputs' gradients by the entries of S (rows, c), (p,): all rows and outputs at once."""
+    def jacobians(self, w: Array, X: Array) -> Array:
+        """The outputs' gradients for each row, (rows, c, p)."""
+        xp, matrices = w.__array_namespace__(), self.matrices(w, X.shape[1])
+        rows, c, end = X.shape[0], matrices[-1].shape[1], w.shape[0]
+        D = xp.broadcast_to(xp.eye(c, dtype=w.dtype), (rows, c, c))  # (rows, c, m): outputs by the layer's sums
+        J = xp.empty((rows, c, end), dtype=w.dtype)
+        for (a, slope), Theta in zip(reversed(self._walk(matrices, X)), reversed(matrices), strict=True):
+            start = end - Theta.shape[0] * Theta.shape[1]
+            J[:, :, start:end] = xp.reshape(a[:, None, :, None] * D[:, :, None, :], (rows, c, -1))
+            if slope is not None:
+                D = D @ Theta[: slope.shape[-1], :].T * slope[:, None, :]
+            end = start
+        return J
+
+    def vjp(self, w: Array, X: Array, E: Array) -> Array:
+        """The sum of the outputs' gradients by the entries of E (rows, c), (p,): all rows and outputs at once."""
         xp, matrices, end = w.__array_namespace__(), self.matrices(w, X.shape[1]), w.shape[0]
-        D, g = S, xp.empty(end, dtype=w.dtype)  # D (rows, m): the weighted outputs by the layer's sums
+        D, g = E, xp.empty(end, dtype=w.dtype)  # D (rows, m): the weighted outputs by the layer's sums
         for (a, slope), Theta in zip(reversed(self._walk(matrices, X)), reversed(matrices), strict=True):
             start = end - Theta.shape[0] * Theta.shape[1]
             g[start:end] = xp.reshape(a.T @ D, (-1,))
@@ -208,7 +222,7 @@ class NetworkModel(Model):
 def _model(net: Network) -> Model:
     """One object for equal networks: learners whose models differ are not merged."""
     functions = net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers
-    return NetworkModel(net.name, *functions, net.pullback, net.with_outputs, net)
+    return NetworkModel(net.name, *functions, net.vjp, net.with_outputs, net.jacobians, net)
 
 
 def model_named(name: object) -> Model | None:

@@ -21,7 +21,7 @@ KEPT = 200
 """So many plugins are remembered, those of several projects on one machine."""
 SHORTEST, TIMES = 60.0, 60.0
 """A plugin that failed is tried again after this many seconds, or after this many times the seconds that it took."""
-CHECKS = "2"
+CHECKS = "3"
 """Changes when more is found wrong with plugins, so that all are tried again."""
 CODE = (".py", ".so", ".pyd", ".dll", ".dylib")
 

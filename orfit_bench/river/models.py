@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,10 +74,13 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
 
     def _number(self, label: Any) -> int:
         """Labels of any type are integers to the learner, in order of first appearance."""
-        if not isinstance(label, Hashable):
+        try:
+            hash(label)
+            is_missing = bool(label is None or label != label)  # NaN
+        except TypeError:
             kind = type(label).__name__
-            raise TypeError(f"the label is {label!r}, of type {kind}: want a text, an integer or a boolean")
-        if label is None or label != label:  # NaN
+            raise TypeError(f"the label is {label!r}, of type {kind}: want a text, an integer or a boolean") from None
+        if is_missing:
             raise ValueError(f"the label is {label}: want a text, an integer or a boolean; leave out the row")
         return self._labels.setdefault(label.item() if isinstance(label, np.generic) else label, len(self._labels))
 

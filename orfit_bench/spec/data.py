@@ -61,7 +61,7 @@ class Data:
         for name, part in (("test", self.test), ("validation", self.validation)):
             if part is not None:
                 _check_part(name, part, self)
-        if not len(self.tasks):
+        if self.tasks is None or not len(self.tasks):
             return
         integers = all(isinstance(row, Integral) and not isinstance(row, bool) for row in self.tasks)
         if not integers or not all(a < b for a, b in zip((-1, *self.tasks), self.tasks, strict=False)):
@@ -89,7 +89,7 @@ def _check_lengths(part: str, X: Array, y: Array | None) -> None:
 
 def _check_names(names: tuple[str, ...], shape: tuple[int, ...]) -> None:
     """ValueError unless there is a name for each column of X, or none at all."""
-    if names and len(shape) > 1 and len(names) != shape[1]:
+    if names is not None and len(names) and len(shape) > 1 and len(names) != shape[1]:
         raise ValueError(f"feature_names: got {len(names)} names, want {shape[1]}, one for each column of X")
 
 

@@ -45,13 +45,16 @@ class Model:
     layers : callable, optional
         Layered models: layers(w (p,), x (d,)) -> the input (inputs,) of each layer, the constant of a bias last. The
         gradient of each output by the matrix of a layer is this vector times a row.
-    pullback : callable, optional
-        pullback(w (p,), X (n, d), S (n, c)) -> (p,): the sum of the gradients of all outputs, each times its entry of
-        S. Steps that need no more than this sum, those of gradient descent, use it in place of the Jacobian.
+    vjp : callable, optional
+        vjp(w (p,), X (n, d), E (n, c)) -> (p,): the sum of the gradients of all outputs, each times its entry of E (a
+        vector-Jacobian product). Steps of gradient descent, which need no more, use it in place of the Jacobian.
     with_outputs : callable, optional
         Models that learn classes as they appear: with_outputs(w (p,), d, source) -> the parameters of a model whose
         output k was output source[k]. -1 stands for a new output, which scores zero and shares no parameters with
         others.
+    jacobians : callable, optional
+        jacobians(w (p,), X (n, d)) -> (n, c, p): the Jacobians of several rows at once, used in place of `jacobian`
+        where a step has several rows, and by standard deviations.
 
     Examples
     --------
@@ -78,8 +81,9 @@ class Model:
     start: Callable[[Callable[[int], Array], int, int], Array | None] = field(default=_nothing, repr=False)
     shapes: Callable[[int, int], tuple[tuple[int, int], ...]] | None = field(default=None, repr=False)
     layers: Callable[[Array, Array], tuple[Array, ...]] | None = field(default=None, repr=False)
-    pullback: Callable[[Array, Array, Array], Array] | None = field(default=None, repr=False)
+    vjp: Callable[[Array, Array, Array], Array] | None = field(default=None, repr=False)
     with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = field(default=None, repr=False)
+    jacobians: Callable[[Array, Array], Array] | None = field(default=None, repr=False)
 
     def size(self, d: int, c: int) -> int:
         """Return the number of parameters.

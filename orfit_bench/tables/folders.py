@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -42,8 +43,8 @@ def refuse_later_columns(path: str, dataset: Any) -> None:
     for fragment in dataset.get_fragments():
         if later := [name for name in fragment.physical_schema.names if name not in known]:
             raise ValueError(
-                f"{path}: {fragment.path} has the column {later[0]!r}, which the first file lacks: the CSV files of a "
-                f"folder must have the same columns"
+                f"{path}: its file {Path(fragment.path).name} has the column {later[0]!r}, which the first file lacks: "
+                f"the CSV files of a folder must have the same columns"
             )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -196,7 +198,17 @@ def _encoded_kind(array: Any, kind: str) -> str:
     missing = attributes.get("_FillValue", attributes.get("missing_value"))
     if "_ARRAY_DIMENSIONS" in attributes and missing is None:
         missing = array.fill_value
-    return f"{PACKED} (missing: {missing})" if kind == "integer" and missing is not None else ""
+    if missing is None or kind not in ("integer", "number") or _is_nan(missing):
+        return ""
+    return f"{PACKED} (missing: {missing})"
+
+
+def _is_nan(missing: Any) -> bool:
+    """Whether what stands for a missing number is NaN itself, in Base64 where xarray writes format 3 of Zarr."""
+    if isinstance(missing, str):
+        with suppress(ValueError):
+            missing = np.frombuffer(base64.b64decode(missing), "<f8")[0]
+    return bool(missing != missing)
 
 
 def numpy_kind(dtype: Any) -> str:

@@ -311,6 +311,16 @@ class TestTargetsOfTheTestSet:
         assert record["status"] == "failed"
         assert f"test y: got labels of type {held_out.__name__}, want {learned.__name__}" in record["reason"]
 
+    def test_labels_may_be_missing(self, plugin):
+        """Integers, some of which are missing, are floats."""
+        y = (self.X["a"].to_numpy() > 0).astype(int)
+        held_out = np.where(np.arange(len(y)) < 5, np.nan, y)
+        data = Data(self.X.to_numpy(), y, test=(self.X.to_numpy(), held_out))
+        plugin(streams=hook("streams", (Stream("mine", "", make=lambda: data, offers="labels"),)))
+        record = run_cell(Cell("class_rls", "numpy", "mine"))
+        assert record["status"] == "ok"
+        assert record["metrics"]["test_error"] < 0.5
+
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_subspaces_ignore_targets(self, plugin, value):
         """Rows count in their loss whether there is a target or not."""

@@ -174,7 +174,7 @@ def test_functions_that_fill_the_same_array_again_change_nothing(case):
         return filled
 
     reusing = ob.Model("reusing", again("f", plain.predict), again("J", plain.jacobian), plain.parameters, plain.start)
-    plain = replace(plain, name="plain", pullback=None)  # whose sums are rounded otherwise
+    plain = replace(plain, name="plain", vjp=None, jacobians=None)  # which are rounded otherwise
     reported = [ob.create(method, model=model, **settings).prequential(X, Y) for model in (plain, reusing)]
     np.testing.assert_array_equal(*reported)
     states = [ob.create(method, model=model, **settings).partial_fit(X, Y).state()["w"] for model in (plain, reusing)]
@@ -250,7 +250,7 @@ def test_a_model_that_writes_to_its_arguments_is_refused(function, place, argume
 
 def test_a_jacobian_and_layers_that_write_are_refused_where_another_function_is_used():
     X, y = np.array([[0.5], [1.0]]), np.ones(2)
-    slopes = decay(jacobian=writes(decay().jacobian, 0), pullback=lambda w, X, S: decay().jacobian(w, X[0]).T @ S[0])
+    slopes = decay(jacobian=writes(decay().jacobian, 0), vjp=lambda w, X, E: decay().jacobian(w, X[0]).T @ E[0])
     with pytest.raises(ValueError, match=r"jacobian\(w, x\) writes to w"):
         ob.create("sgd", backend="numpy", model=slopes, initial_weights=[1.0, 1.0]).partial_fit(X[:1], y[:1])
     net = replace(ob.MLP((2,)), name="net", layers=writes(ob.MLP((2,)).layers, 1))
@@ -276,10 +276,10 @@ def test_a_call_without_rows_shows_nothing_and_one_that_fails_is_undone():
     assert X.tolist() == [[0.5], [1.0]]
 
 
-def test_a_pullback_that_writes_to_its_arguments_is_refused():
-    model = decay(pullback=lambda w, X, S: S.fill(0.0) or np.zeros(2))
+def test_a_vjp_that_writes_to_its_arguments_is_refused():
+    model = decay(vjp=lambda w, X, E: E.fill(0.0) or np.zeros(2))
     learner = ob.create("sgd", backend="numpy", model=model, initial_weights=[1.0, 1.0])
-    with pytest.raises(ValueError, match=r"pullback\(w, X, S\) writes to S: let it work on a copy"):
+    with pytest.raises(ValueError, match=r"vjp\(w, X, E\) writes to E: let it work on a copy"):
         learner.partial_fit([[0.5]], [3.0])
 
 

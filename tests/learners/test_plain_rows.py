@@ -124,6 +124,7 @@ BAD = {
     "a column of another table": pd.Series([1.0, 2.0, 3.0, 4.0], index=[*NAMES, "d"]),
     "texts of a table": pd.Series(["1", "2", "3"], index=NAMES),
     "a missing value of a table": pd.Series([1, None, 3], index=NAMES, dtype="Int64"),
+    "a missing label": pd.Series([1.0, 2.0, 3.0], index=pd.Index(["a", None, "c"], dtype="string")),
     "large integers of a table": pd.Series([1, 2**53 + 1, 3], index=NAMES),
     "dates of a table": pd.Series(pd.to_datetime(["2020-01-01"] * 3), index=NAMES),
 }

@@ -238,3 +238,37 @@ def test_a_network_is_known_by_its_name_and_survives_copies(drawn: tuple[ob.Mode
 )
 def test_other_names_belong_to_no_network(name: object) -> None:
     assert model_named(name) is None
+
+
+@pytest.mark.parametrize(
+    "network", [ob.MLP((5,)), ob.MLP((4, 3), "silu", bias=False), ob.MLP(())], ids=lambda m: m.name
+)
+def test_jacobians_are_those_of_the_rows(network: ob.Model) -> None:
+    rng = np.random.default_rng(0)
+    w, X = rng.standard_normal(network.size(3, 2)), rng.standard_normal((7, 3))
+    assert network.jacobians
+    np.testing.assert_allclose(network.jacobians(w, X), [network.jacobian(w, x) for x in X], rtol=1e-12, atol=1e-12)
+    assert network.jacobians(w.astype("f"), X.astype("f")).dtype == "float32"
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_steps_of_several_rows_take_the_jacobians_of_all(wrong: bool, backend: str) -> None:
+    rng, network, shapes = np.random.default_rng(1), ob.MLP((4,)), []
+    X, Y = rng.standard_normal((12, 3)), rng.standard_normal((12, 2))
+
+    def jacobians(w: Any, X: Any) -> Any:
+        shapes.append(X.shape)
+        assert network.jacobians
+        return network.jacobians(w, X) * (1.01 if wrong else 1)
+
+    mine = replace(network, name="mine", jacobians=jacobians)
+    plain = replace(network, name="plain", jacobians=None)
+    found, want = (ob.create("orfit", model=m, batch_size=3, backend=backend, random_state=1) for m in (mine, plain))
+    if wrong:
+        with pytest.raises(ValueError, match=r"model 'mine': jacobians\(w, X\) and jacobian\(w, x\) do not agree"):
+            found.partial_fit(X, Y)
+        return
+    found.partial_fit(X, Y)
+    np.testing.assert_allclose(found.array("w"), want.partial_fit(X, Y).array("w"), rtol=1e-9, atol=1e-10)
+    assert shapes == [(3, 3)] * 4

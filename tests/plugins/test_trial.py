@@ -62,6 +62,16 @@ def test_a_plugin_that_replaces_functions_of_others(site):
     }
 
 
+def test_a_plugin_with_odd_objects_is_no_plugin_that_replaces_functions(site):
+    install(site, "a_host", "def helper(): pass\ntry:\n    import b_extra\nexcept ImportError:\n    pass")
+    install(site, "b_extra", "from a_host import helper")
+    install(site, "c_calls", "from unittest.mock import call")
+    proxy = "class Proxy:\n    def __call__(self): pass\n    def __getattr__(self, name): raise RuntimeError(name)\n"
+    install(site, "d_proxy", f"{proxy}request = Proxy()")
+    install(site, "e_adds", "import sys\nclass Odd:\n    __slots__ = ()\nsys.modules['e_adds.odd'] = Odd()")
+    assert reasons(site) == {}
+
+
 @pytest.mark.slow
 def test_a_plugin_that_hangs(site, monkeypatch):
     monkeypatch.setattr(trial, "SECONDS", 3.0)

@@ -44,11 +44,12 @@ def test_the_ending_tsv_alone_makes_no_tabs(tmp_path: Path) -> None:
     ("name", "content"),
     [
         ("rides.csv", "when,a,y\n2,7,1.5\n1,8,2.5\n"),
-        ("rides.csv.gz", gzip.compress(b"when,a,y\n2,7,1.5\n1,8,2.5\n")),
+        ("rides.csv.gz", gzip.compress(b"when,a,y\n2,7,1.5\n1,8,2.5\n", mtime=0)),
         ("rides.tsv", "when\ta\ty\n2\t7\t1.5\n1\t8\t2.5\n"),
         ("rides.csv", "when;a;y\n2;7;1,5\n1;8;2,5\n"),
         ("rides.tsv", "when|a|y\n2|7|1.5\n1|8|2.5\n"),
     ],
+    ids=["commas", "compressed", "tabs", "semicolons", "bars"],
 )
 def test_the_call_that_sorts_a_long_file_reads_it_as_it_is(
     name: str, content: str | bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -83,5 +83,5 @@ def test_csv_files_with_more_columns_than_the_first_are_refused(tmp_path: Path) 
     data = Stream.from_file(path, "y").load()
     assert (np.asarray(data.X).tolist(), np.asarray(data.y).tolist()) == ([[1], [3], [8]], [2, 4, 1.5])
     (path / "b.csv").write_text("a,b,y\n1.5,8,2\n")
-    with pytest.raises(ValueError, match=r"b\.csv has the column 'b', which the first file lacks"):
+    with pytest.raises(ValueError, match=r"its file b\.csv has the column 'b', which the first file lacks"):
         Stream.from_file(path, "y").load()

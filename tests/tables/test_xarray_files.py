@@ -52,6 +52,18 @@ def test_integers_that_stand_for_missing_values_are_refused(version: int, tmp_pa
 
 
 @versions
+@pytest.mark.parametrize("missing", [-9999.0, 1e20])
+def test_numbers_that_stand_for_missing_values_are_refused(version: int, missing: float, tmp_path: Path) -> None:
+    path = written(tmp_path, version, a={"_FillValue": missing})
+    with pytest.raises(
+        TypeError, match=r"column 'a' is of type numbers packed by xarray \(missing: .*\), want numbers"
+    ):
+        Stream.from_file(path, "y", drop=["day"])
+    data = Stream.from_file(written(tmp_path / "other", version, a={"_FillValue": np.nan}), "y", drop=["day"]).load()
+    assert np.asarray(data.X)[:, 0].tolist() == [1.5, 2.0, 2.5]
+
+
+@versions
 def test_dates_order_the_rows_and_are_no_numbers(version: int, tmp_path: Path) -> None:
     path = written(tmp_path, version)
     with pytest.raises(TypeError, match="column 'day' is of type date, want numbers: order the rows by it"):

@@ -1,4 +1,4 @@
-"""Sums of gradients by `pullback`: the same steps as by the Jacobian, and models whose two functions disagree."""
+"""Sums of gradients by `vjp`: the same steps as by the Jacobian, and models whose two functions disagree."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ CASES: list[tuple[str, dict[str, Any], Any]] = [
 @pytest.mark.parametrize(
     "network", [ob.MLP((5,)), ob.MLP((4, 3), "silu", bias=False), ob.MLP(())], ids=lambda m: m.name
 )
-def test_a_pullback_is_the_sum_of_the_weighted_gradients(network: ob.Model) -> None:
+def test_a_vjp_is_the_sum_of_the_weighted_gradients(network: ob.Model) -> None:
     w = rng.standard_normal(network.size(3, 2))
     want = sum(network.jacobian(w, x).T @ s for x, s in zip(X, Y, strict=True))
-    assert network.pullback
-    np.testing.assert_allclose(network.pullback(w, X, Y), want, rtol=1e-12, atol=1e-12)
-    single = network.pullback(w.astype("f"), X[:1].astype("f"), Y[:1].astype("f"))
+    assert network.vjp
+    np.testing.assert_allclose(network.vjp(w, X, Y), want, rtol=1e-12, atol=1e-12)
+    single = network.vjp(w.astype("f"), X[:1].astype("f"), Y[:1].astype("f"))
     assert single.dtype == "float32"
 
 
@@ -43,7 +43,7 @@ def test_steps_are_those_by_the_jacobian(case: Any, backend: str) -> None:
     network = ob.MLP((4, 3))
     given = {**settings, "backend": backend, "random_state": 1}
     found = ob.create(method, model=network, **given).partial_fit(X, y)
-    want = ob.create(method, model=replace(network, name="plain", pullback=None), **given).partial_fit(X, y)
+    want = ob.create(method, model=replace(network, name="plain", vjp=None), **given).partial_fit(X, y)
     np.testing.assert_allclose(found.array("w"), want.array("w"), rtol=1e-12, atol=1e-13)
     if not found.pending:
         np.testing.assert_allclose(found.step(X, y).array("w"), want.step(X, y).array("w"), rtol=1e-12, atol=1e-13)
@@ -64,14 +64,14 @@ def test_no_jacobian_is_computed_after_the_first_step() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda w, X, S: -ob.MLP((4,)).pullback(w, X, S), "do not agree"),
-        (lambda w, X, S: ob.MLP((4,)).pullback(w, X, S)[:, None], r"pullback\(w, X, S\) returned shape \(26, 1\)"),
-        (lambda w, X, S: None, "returned NoneType"),
+        (lambda w, X, E: -ob.MLP((4,)).vjp(w, X, E), "do not agree"),
+        (lambda w, X, E: ob.MLP((4,)).vjp(w, X, E)[:, None], r"vjp\(w, X, E\) returned shape \(26, 1\)"),
+        (lambda w, X, E: None, "returned NoneType"),
     ],
     ids=["sign", "shape", "nothing"],
 )
-def test_a_wrong_pullback_is_refused(wrong: Any, message: str, same_state: Same) -> None:
-    model = replace(ob.MLP((4,)), name="wrong", pullback=wrong)
+def test_a_wrong_vjp_is_refused(wrong: Any, message: str, same_state: Same) -> None:
+    model = replace(ob.MLP((4,)), name="wrong", vjp=wrong)
     learner = ob.create("sgd", model=model, backend="numpy").partial_fit(X[:0], Y[:0])
     before = learner.copy()
     with pytest.raises(ValueError, match=message):
@@ -93,7 +93,7 @@ def test_a_jacobian_that_overflows_at_the_first_row_proves_nothing() -> None:
     assert learner.n_samples_seen_ == len(X)
     assert len(rows) == 2
     rows.clear()
-    wrong = replace(model, name="wrong", pullback=lambda w, X, S: -network.pullback(w, X, S))
+    wrong = replace(model, name="wrong", vjp=lambda w, X, E: -network.vjp(w, X, E))
     with pytest.raises(ValueError, match="do not agree"):
         ob.create("sgd", model=wrong, backend="numpy").partial_fit(X, Y)
 
@@ -102,11 +102,11 @@ def test_a_row_near_the_largest_number_proves_nothing() -> None:
     """Terms of its sum may overflow in one order and not in another."""
     network, seen = ob.MLP((4,)), list[Any]()
 
-    def pullback(w: Any, X: Any, S: Any) -> Any:
+    def vjp(w: Any, X: Any, E: Any) -> Any:
         seen.append(X)
-        return network.pullback(w, X, S) / (2 if abs(X).max() > 1e300 else 1)
+        return network.vjp(w, X, E) / (2 if abs(X).max() > 1e300 else 1)
 
-    model, rows = replace(network, name="overflows", pullback=pullback), X.copy()
+    model, rows = replace(network, name="overflows", vjp=vjp), X.copy()
     rows[0] = [1e308, *[0.0] * (X.shape[1] - 1)]
     learner = ob.create("sgd", model=model, backend="numpy", step_size=1e-310).partial_fit(rows, Y)
     assert learner.n_samples_seen_ == len(seen) == len(X)
@@ -115,11 +115,11 @@ def test_a_row_near_the_largest_number_proves_nothing() -> None:
 def test_a_sum_that_is_not_finite_is_refused(same_state: Same) -> None:
     calls: list[int] = []
 
-    def late(w: Any, X: Any, S: Any) -> Any:
+    def late(w: Any, X: Any, E: Any) -> Any:
         calls.append(1)
-        return ob.MLP((4,)).pullback(w, X, S) * (np.nan if len(calls) > 3 else 1)
+        return ob.MLP((4,)).vjp(w, X, E) * (np.nan if len(calls) > 3 else 1)
 
-    learner = ob.create("sgd", model=replace(ob.MLP((4,)), name="late", pullback=late), backend="numpy")
+    learner = ob.create("sgd", model=replace(ob.MLP((4,)), name="late", vjp=late), backend="numpy")
     with pytest.raises(ob.DivergedError) as info:
         learner.partial_fit(X, Y)
     assert info.value.row == learner.n_samples_seen_ == 3
