@@ -5,7 +5,8 @@ saved learner. `fleet` makes many small learners, `learn` learns parts of the ro
 transforms of the rows before a learner.
 
 The subpackages are imported by name: `orfit_bench.bench` (the benchmark), `orfit_bench.conformance` (checks of
-implementations), `orfit_bench.spec` (what plugins declare), `orfit_bench.sklearn` and `orfit_bench.river` (estimators).
+implementations), `orfit_bench.spec` (what plugins declare), `orfit_bench.sklearn` and `orfit_bench.river` (estimators),
+`orfit_bench.torch` (modules as models).
 
 >>> import orfit_bench as ob
 >>> rls = ob.create("rls", forgetting_factor=0.99)
@@ -34,7 +35,7 @@ from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
 from orfit_bench.sampling import with_sampling
 from orfit_bench.signals import DelayLine, delay_line
-from orfit_bench.spec import Model, Transition
+from orfit_bench.spec import SPEC_VERSION, Model, Transition
 
 if TYPE_CHECKING:
     from orfit_bench.sharding import learn
@@ -42,11 +43,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-SUBPACKAGES = frozenset({"bench", "conformance", "river", "sklearn", "spec"})
+SUBPACKAGES = frozenset({"bench", "conformance", "river", "sklearn", "spec", "torch"})
 """Those for users, which are imported by name."""
 
 __all__ = [
     "MLP",
+    "SPEC_VERSION",
     "AccuracyWarning",
     "DelayLine",
     "DivergedError",
