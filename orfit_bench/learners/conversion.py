@@ -38,7 +38,7 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
         if name == "y" and given.kind in "UT":
             remedy = OF_LABELS
         if given.kind == "O" and isinstance(array, np.ndarray):
-            remedy = _first_object(array, name)
+            remedy = _first_object(array, name, dtype)
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
     xp = namespace_of(array, xp)
     with np.errstate(over="ignore"):
@@ -59,15 +59,20 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
     return converted
 
 
-def _first_object(array: np.ndarray[Any, Any], name: str) -> str:
-    """Which entry is not a number, and what to do about it."""
+def _first_object(array: np.ndarray[Any, Any], name: str, dtype: np.dtype[Any]) -> str:
+    """Which entry is not a number, or an integer that dtype does not hold, and what to do about it."""
     for place, value in np.ndenumerate(array):
+        where = f"{name}[{', '.join(map(str, place))}]" if place else name
         if not isinstance(value, (bool, int, float, np.number, np.bool_)):
-            where = f"{name}[{', '.join(map(str, place))}]" if place else name
             if value is None:
                 return f": {where} is None; where a value may be missing, it is NaN"
             remedy = OF_LABELS if name == "y" and isinstance(value, str) else ""
             return f": {where} is of type {type(value).__name__}{remedy}"
+        if isinstance(value, int):
+            try:
+                refuse_rounded_integer(value, where, dtype)
+            except ValueError as error:
+                return f": {error}"
     return f": all of them are numbers, pass np.asarray({name}, float)"
 
 

@@ -257,6 +257,9 @@ def test_masked_rows_in_a_list_are_refused() -> None:
         (np.array([[1.0, None]], object), r"X\[0, 1\] is None; where a value may be missing, it is NaN"),
         ([{"a": 1.0}], r"X\[0\] is of type dict"),
         (np.array([[1.0, 2.0]], object), r"all of them are numbers, pass np.asarray\(X, float\)"),
+        ([[1, 2**70]], r"all of them are numbers, pass np.asarray\(X, float\)"),  # a double
+        ([[1, 10**400]], r"X\[0, 1\] is an integer of 1329 bits, which overflows float64: scale it"),
+        ([[1, 2**70 + 1]], r"X\[0, 1\] = 1180591620717411303425 would be rounded: float64 holds all integers up to 2"),
     ],
 )
 def test_the_entry_that_is_no_number_is_named(rows: Any, message: str) -> None:
