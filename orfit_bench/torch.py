@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ except ImportError as error:
 __all__ = ["model"]
 
 Array = NDArray[Any]
+ONE_CALL = Lock()
+"""Held while a module is called: `functional_call` puts the given parameters into the module for that time."""
 
 
 def model(module: torch.nn.Module, name: str | None = None) -> Model:
@@ -49,24 +52,24 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     Raises
     ------
     TypeError
-        If it is not a module.
+        If it is not a module, or has complex parameters. Predictions raise it where the module returns no tensor.
     ValueError
         If it has no parameters that need a gradient, or some that are not initialized.
 
     Notes
     -----
-    The weights are one vector: the parameters in the order of `module.parameters()`, each in C order, as
-    `torch.nn.utils.vector_to_parameters` reads it. Predictions and gradients are computed on the CPU, in the dtype of
-    the learner, so the backends are those whose arrays are NumPy's. A Jacobian takes a backward pass for each output;
-    `sgd` and `softmax` take one for each step (`vjp`). The layer-wise methods, `gp` and `owm`, need `ob.MLP` or a model
-    with layers of your own.
+    The weights are one vector: the parameters that need a gradient in the order of `module.parameters()`, each in C
+    order, as `torch.nn.utils.vector_to_parameters` reads it. Predictions and gradients are computed on the CPU, in the
+    dtype of the learner, so the backends are those whose arrays are NumPy's. A Jacobian takes a backward pass for each
+    output; `sgd` takes one for each step (`vjp`). `softmax` needs all classes in the first call. The layer-wise
+    methods, `gp` and `owm`, need `ob.MLP` or a model with layers of your own.
 
     Examples
     --------
     Copy the weights that were learned back into the module::
 
         learner = ob.create("rls", model=model(net), ridge=0.1).partial_fit(X, y)
-        w = torch.from_numpy(learner.array("w")[:, 0])
+        w = torch.from_numpy(learner.array("w")[:, 0]).float()  # the dtype of the module
         torch.nn.utils.vector_to_parameters(w, net.parameters())
     """
     if not isinstance(module, torch.nn.Module):
@@ -74,6 +77,8 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     found = list(module.parameters())
     if any(isinstance(p, torch.nn.parameter.UninitializedParameter) for p in found):
         raise ValueError("model: some parameters are not initialized: call the module on some rows first")
+    if any(p.is_complex() for p in found):
+        raise TypeError("model: the module has complex parameters, want real ones")
     if not any(p.requires_grad for p in found):
         raise ValueError("model: no parameter of the module needs a gradient: there is nothing to learn")
     net = ModuleFunctions(copy.deepcopy(module).cpu().eval())
@@ -125,7 +130,11 @@ class ModuleFunctions:
         learned = self.learned
         parts = torch.split(w, [p.numel() for p in learned.values()])
         given = {name: part.reshape(p.shape) for (name, p), part in zip(learned.items(), parts, strict=True)}
-        found: torch.Tensor = torch.func.functional_call(self._of_dtype(w.dtype), given, (X,))
+        with ONE_CALL:
+            found = torch.func.functional_call(self._of_dtype(w.dtype), given, (X,))
+        if not isinstance(found, torch.Tensor):
+            kind = type(self.module).__name__
+            raise TypeError(f"{kind} returns {type(found).__name__}, want a tensor of outputs (n, c)")
         return found[:, None] if found.ndim == 1 else found
 
     def _of_dtype(self, dtype: torch.dtype) -> torch.nn.Module:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,18 @@ def test_learners_are_saved_and_pickled_with_it(tmp_path: Path) -> None:
 
 
 @needs_torch
+def test_threads_may_share_it() -> None:
+    net = wrapped(make(1))
+    steps = (0.01, 0.02, 0.03, 0.04)
+    learners = [ob.create("sgd", model=net, backend="numpy", step_size=step) for step in steps]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda learner: learner.partial_fit(X, Y[:, 0]), learners))
+    for learner, step in zip(learners, steps, strict=True):
+        alone = ob.create("sgd", model=net, backend="numpy", step_size=step).partial_fit(X, Y[:, 0])
+        np.testing.assert_array_equal(learner.array("w"), alone.array("w"))
+
+
+@needs_torch
 def test_outputs_of_one_dimension_are_one_output() -> None:
     import torch
 
@@ -128,6 +141,10 @@ def test_what_cannot_be_learned_is_refused() -> None:
         wrapped(torch.nn.Tanh())
     with pytest.raises(ValueError, match="call the module on some rows first"):
         wrapped(torch.nn.LazyLinear(2))
+    with pytest.raises(TypeError, match="complex parameters, want real ones"):
+        wrapped(torch.nn.Linear(3, 1, dtype=torch.complex128))
+    with pytest.raises(TypeError, match=r"LSTM returns tuple, want a tensor of outputs \(n, c\)"):
+        ob.create("sgd", model=wrapped(torch.nn.LSTM(3, 1)), backend="numpy").partial_fit(X, Y[:, 0])
     with pytest.raises(TypeError, match="arrays of NumPy, got list"):
         wrapped(make()).predict([1.0], [[1.0]])
 
