@@ -204,15 +204,16 @@ class LinearizedKernel:
 
     def _several_jacobians(self, find: Callable[[Array, Array], Array], w: Array, x: Array) -> Array:
         """The same by the function of the model for several rows. ValueError if it differs from that for one."""
-        what, shape = "jacobians(w, X)", (x.shape[0], self._outputs, w.shape[0])
-        found = self._checked(self._first.call(what, find, w[:, 0], x), what, shape)
+        xp, what, shape = self._xp, "jacobians(w, X)", (x.shape[0], self._outputs, w.shape[0])
+        found = check_result(self._first.call(what, find, w[:, 0], x), f"model {self._model.name!r}: {what}", shape)
+        J = xp.astype(found, native_dtype(xp, self._dtype), copy=False)  # no step outlives it
         if not self._is_alike:
             one = self.jacobian(w, x[:1, ...])
-            off, size = (float(self._xp.max(self._xp.abs(a))) for a in (found[0, ...] - one, one))
+            off, size = (float(xp.max(xp.abs(a))) for a in (J[0, ...] - one, one))
             if off > float(np.finfo(self._dtype).eps) ** 0.5 * size:
                 raise ValueError(f"model {self._model.name!r}: {what} and jacobian(w, x) do not agree in the first row")
             self._is_alike = size > 0
-        return self._xp.reshape(found, (-1, w.shape[0]))
+        return contiguous(xp.reshape(J, (-1, w.shape[0])), xp)
 
     def _with_more(self, p: Params, w: Array, x: Array, y: Array, J: Array) -> Any:
         """p with the further arguments that the method declares."""
