@@ -130,20 +130,21 @@ def count_safe_rows(X: Array, Y: Array) -> int:
 
 @compiled("R R f f")
 def count_moderate_rows(X: Array, Y: Array, most: float, least: float) -> Any:
-    """The number of rows before the first that is not moderate."""
-    for i in range(len(X)):
-        if not is_moderate(X[i], Y[i], most, least):
-            return i
-    return len(X)
+    """As `count_moderate`, from Python."""
+    return count_moderate(X, Y, most, least)
 
 
 @inline
-def is_moderate(x: Array, y: Array, most: Scalar, least: Scalar) -> Any:
-    """Whether neither the norm of a row nor a target is too large, and the norm is zero or not too small."""
-    square, largest = np.dot(x, x), y.dtype.type(0)
-    for c in range(len(y)):
-        largest = max(largest, abs(y[c]))
-    return square < most * most and not largest > most and (square >= least * least or not np.any(x))
+def count_moderate(X: Array, Y: Array, most: Scalar, least: Scalar) -> Any:
+    """The number of rows before the first whose norm or target is too large, or whose norm is too small."""
+    for i in range(len(X)):
+        square = np.dot(X[i], X[i])
+        if not square < most * most or (square < least * least and np.any(X[i])):
+            return i
+        for c in range(Y.shape[1]):
+            if abs(Y[i, c]) > most:
+                return i
+    return len(X)
 
 
 @compiled("W W R r r b f")

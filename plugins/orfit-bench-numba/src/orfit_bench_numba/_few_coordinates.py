@@ -13,7 +13,7 @@ import numpy as np
 
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array, Indices, Scalar
-from orfit_bench_numba._block_gram_schmidt import is_moderate, moderate_edge
+from orfit_bench_numba._block_gram_schmidt import count_moderate, moderate_edge
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._coordinate_rows import LATEST, RANDOM, Memory, Rows, find_limits, learn_rows
 from orfit_bench_numba._finite import NOT_FINITE, is_finite
@@ -59,30 +59,14 @@ def learn_features(
     """The same. values: those of the directions, their errors, if any, and whether half of the digits is lost."""
     if not checked and not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
         return NOT_FINITE
-    k = 0
-    while k < len(X) and is_moderate(X[k], Y[k], edge, 1 / edge):
-        k += 1
-    k = max(k, 1)
+    k = max(count_moderate(X, Y, edge, 1 / edge), 1)
     n, (d, c), alone = count[0], w.shape, k == 1
     width = min(m, n + k, d) + 1
-    H, T, sigma, Z, errors = (
-        np.empty((k, d), X.dtype),
-        np.zeros((d, width), X.dtype),
-        np.zeros(width, X.dtype),
-        np.zeros((d, c), X.dtype),
-        np.zeros(width, X.dtype),
-    )
-    size = np.empty(k, X.dtype)
+    H, size, Z = np.empty((k, d), X.dtype), np.empty(k, X.dtype), np.zeros((d, c), X.dtype)
     for i in range(k):
         size[i] = normalize(H[i], X[i])
         predict(out[i], X[i], w)
-    for q in range(n):
-        sigma[q] = values[0][q]
-        if len(values[1]):
-            errors[q] = values[1][q]
-        for j in range(d):
-            T[j, q] = basis[q, j]
-    memory, rows = Memory(T, sigma, Z, errors), Rows(H, size, Y[:k], drawn)
+    memory, rows = load(basis, values, n, width, Z), Rows(H, size, Y[:k], drawn)
     room = np.empty((5, max(d, width, c)), X.dtype)
     buffers = np.zeros((d, width), X.dtype), np.zeros((width, width), X.dtype), room
     reach = -X.dtype.type(np.inf) if alone else np.abs(w).max()
@@ -92,16 +76,36 @@ def learn_features(
     if alone and not (is_finite((w + Z).reshape(-1)) and size[0] * math.sqrt(d) < np.inf):
         return 0
     w += Z
-    for q in range(kept):
-        values[0][q] = sigma[q]
-        if len(values[1]):
-            values[1][q] = errors[q]
-        for j in range(d):
-            basis[q, j] = T[j, q]
+    store(basis, values, memory, kept)
     if lost:
         values[2][0] = 1
     count[0] = kept
     return learned
+
+
+@inline
+def load(basis: Array, values: tuple[Array, Array, Array], n: int, width: int, Z: Array) -> Memory:
+    """The memory of n directions, with room for `width`, and the change Z of w."""
+    T = np.zeros((len(Z), width), Z.dtype)
+    sigma, errors = np.zeros(width, Z.dtype), np.zeros(width, Z.dtype)
+    for q in range(n):
+        sigma[q] = values[0][q]
+        if len(values[1]):
+            errors[q] = values[1][q]
+        for j in range(len(Z)):
+            T[j, q] = basis[q, j]
+    return Memory(T, sigma, Z, errors)
+
+
+@inline
+def store(basis: Array, values: tuple[Array, Array, Array], memory: Memory, n: int) -> None:
+    """Keep the first n directions of a memory."""
+    for q in range(n):
+        values[0][q] = memory.sigma[q]
+        if len(values[1]):
+            values[1][q] = memory.errors[q]
+        for j in range(len(memory.T)):
+            basis[q, j] = memory.T[j, q]
 
 
 @inline
