@@ -100,3 +100,15 @@ def test_directions_of_many_rows_stay_orthonormal():
     U = learner.state()["basis"].values
     np.testing.assert_allclose(U @ U.T, np.eye(6), rtol=0, atol=1e-13)
     assert _few_coordinates.MAX_FEATURES > 12
+
+
+@pytest.mark.parametrize("method", ["icl", "ogd", "orfit"])
+def test_directions_of_nearly_dependent_rows_are_orthonormal(method):
+    """One pass would leave a part of about 1e-10 along the earlier ones."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(30) + 1e-6 * rng.standard_normal((12, 30))
+    learner = ob.create(method, backend="numba").partial_fit(X[:6], np.zeros(6))
+    for x in X[6:]:
+        learner.learn_one(x, 0.0)
+    U = learner.state()["basis"].values
+    np.testing.assert_allclose(U @ U.T, np.eye(12), rtol=0, atol=1e-13)
