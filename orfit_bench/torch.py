@@ -88,7 +88,7 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class ModuleFunctions:
-    """The functions of a model that are those of a module. Shapes: w (p,), X (n, d), x (d,), E (n, c)."""
+    """Outputs of a module and their gradients by one vector of weights: w (p,), X (n, d), x (d,), E (n, c)."""
 
     module: torch.nn.Module
     _by_dtype: dict[torch.dtype, torch.nn.Module] = field(default_factory=dict, init=False, repr=False)

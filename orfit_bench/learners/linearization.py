@@ -203,10 +203,10 @@ class LinearizedKernel:
         return contiguous(xp.concat([xp.astype(block, dtype, copy=True) for block in blocks]), xp)
 
     def _several_jacobians(self, find: Callable[[Array, Array], Array], w: Array, x: Array) -> Array:
-        """The same by the function of the model for several rows. ValueError if it differs from that for one."""
+        """The same by the model's `jacobians`. ValueError if they differ from its `jacobian` in the first row."""
         xp, what, shape = self._xp, "jacobians(w, X)", (x.shape[0], self._outputs, w.shape[0])
         found = check_result(self._first.call(what, find, w[:, 0], x), f"model {self._model.name!r}: {what}", shape)
-        J = xp.astype(found, native_dtype(xp, self._dtype), copy=False)  # no step outlives it
+        J = xp.astype(found, native_dtype(xp, self._dtype), copy=False)  # used in this step only
         if not self._is_alike:
             one = self.jacobian(w, x[:1, ...])
             off, size = (float(xp.max(xp.abs(a))) for a in (J[0, ...] - one, one))
