@@ -281,3 +281,14 @@ class Kernel(Protocol):
         finite stops there, the others go on. Each must equal a single learner.
         `orfit_bench.kernels.fleets.make_fleet_learn` makes this function from `learn`, as a loop.
         """
+
+    def bind_members(self, s: State, p: FleetParams) -> Callable[[Array, Array, Array], int] | None:
+        """Optional, beside `fleet_learn`: a function learn(X, y, out) for calls with a row for each of the N learners.
+
+        X is (N, 1, d) and y (N, 1), one number for each row, both in host memory, C-contiguous and of the dtype of s.
+        out is (N, 1), for the predictions before the step, or (0, 1). p differs between these calls by p.t only, and
+        every learner has learned a row. It learns in s itself and returns how many learners have learned, from the
+        first one on; the learner passes the rows of all others to `fleet_learn`, which also marks lost digits. It
+        returns a negative number where it changed nothing, as it must where a number is not finite. None where there is
+        no such function for these settings.
+        """

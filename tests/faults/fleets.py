@@ -100,6 +100,8 @@ fault(
     "fleet_equals_learners",
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
+    "fleet_learns_a_row_each",
+    "fleet_predicts_before_each_step",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_mixes_members),
 )
 fault(
@@ -107,6 +109,7 @@ fault(
     "every member of a fleet has the settings of the first",
     "fleet_members_follow_their_own_settings",
     "fleet_members_leave_and_return",
+    "fleet_learns_a_row_each",
     method=RATED,
     kernel=KernelModule(learn=_rated, step=_rated_step, fleet_learn=_shares_settings),
 )
@@ -116,6 +119,8 @@ fault(
     "fleet_members_meet_extreme_rows_alone",
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
+    "fleet_refuses_a_row_each",
+    "fleet_learns_a_row_each",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_stops_all_members),
 )
 fault(
@@ -177,6 +182,8 @@ fault(
     "fleet_members_meet_extreme_rows_alone",
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
+    "fleet_refuses_a_row_each",
+    "fleet_learns_a_row_each",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_accepts_anything),
 )
 
@@ -192,4 +199,63 @@ fault(
     "fleet_members_with_large_states_are_alone",
     "fleet_members_diverge_alone",
     kernel=KernelModule(learn=_refuses_large, step=block, fleet_learn=correct),
+)
+
+
+# ---------------------------------------------------------------------- a row for each member
+
+
+def _predicts_after_the_step(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+    learned = correct(s, X, Y, p, out)
+    for j, i in enumerate(p.members.tolist() if out is not None else []):
+        rows = slice(int(p.starts[j]), int(p.starts[j + 1]))
+        out[rows] = X[rows] @ s.w[i]
+    return learned
+
+
+fault(
+    "members_predict_after_the_step",
+    "a fleet predicts each row with the weights after the call",
+    "fleet_predicts_before_each_step",
+    "fleet_learns_a_row_each",
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=_predicts_after_the_step),
+)
+
+
+def _bound(repetitions: int, refuses: bool) -> Any:
+    """bind_members that learns each row so many times; without `refuses` it leaves out what is not finite."""
+
+    def bind_members(s: Any, p: Any) -> Any:
+        def learn(X: Any, Y: Any, out: Any) -> int:
+            if s.w.shape[2] > 1 or not (np.isfinite(X).all() and np.isfinite(Y).all()):
+                return 0
+            for i in range(len(X)):
+                if len(out):
+                    out[i] = X[i] @ s.w[i, :, 0]
+                for _ in range(repetitions):
+                    w = s.w[i] + s.w.dtype.type(STEP) * X[i].T @ (Y[i : i + 1] - X[i] @ s.w[i])
+                    if refuses and not np.isfinite(w).all():
+                        return i
+                    s.w[i] = np.where(np.isfinite(w), w, s.w[i])
+            return len(X)
+
+        return learn
+
+    return bind_members
+
+
+fault(
+    "bound_members_learn_twice",
+    "a function that is bound to the state of a fleet learns each row twice",
+    "fleet_equals_learners",
+    "fleet_learns_a_row_each",
+    "fleet_predicts_before_each_step",
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=correct, bind_members=_bound(2, refuses=True)),
+)
+fault(
+    "bound_members_refuse_nothing",
+    "a function that is bound to the state of a fleet leaves out the numbers that would not be finite",
+    "fleet_refuses_a_row_each",
+    "fleet_learns_a_row_each",
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=correct, bind_members=_bound(1, refuses=False)),
 )

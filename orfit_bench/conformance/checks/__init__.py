@@ -36,6 +36,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its
     restored,
     roles,
     row_weights,
+    rows_of_members,
     same_errors,
     saved_files,
     scales,

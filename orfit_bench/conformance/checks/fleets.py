@@ -86,9 +86,16 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
     rows = [np.append(own, 6 * i + np.arange(6)) for i, own in enumerate(rows)]
     for learner, part in zip(alone, parts, strict=True):
         context.learn(learner, part)
-    stacked = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
-    learn_fleet(fleet, stacked.X, stacked.y)
+    each = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
+    for lo, hi in ((0, 3), (3, 4), (4, 5), (5, 6)):
+        part = each.map(partial(rows_of_call, lo, hi))
+        learn_fleet(fleet, part.X, part.y)
     return worst([uneven, compare_members(context, fleet, alone, chunk, "rows of equal number", rows)])
+
+
+def rows_of_call(lo: int, hi: int, a: Array) -> Array:
+    """Rows lo to hi of each member, in C order."""
+    return np.ascontiguousarray(a[:, lo:hi])
 
 
 FACTORS = (1.0, 0.98, 0.95, 0.9)
@@ -175,15 +182,23 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     alone = new_members(context)
     _ensure_large_member_refuses(context)
     fleet, chunk = stack(alone), context.rows(n=4)
-    huge = np.array(chunk.X)
-    # one entry near the largest float; were all so, sums of products with weights would overflow in some orders only
-    huge[2] = np.finfo(context.dtype).max / (8 * huge.shape[1])
-    huge[2, 0] = np.finfo(context.dtype).max / 2
+    huge = with_huge_row(chunk.X, 2)
     refused = [i for i, one in enumerate(alone) if refuses(context, one, chunk.with_rows(huge) if i == 1 else chunk)]
     X = np.stack([huge if i == 1 else chunk.X for i in range(MEMBERS)])
     named = members_that_refuse(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
     ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
     return compare_members(context, fleet, alone, chunk, "after a row that is too large")
+
+
+def with_huge_row(X: Array, i: int) -> Array:
+    """A copy whose row i has one entry near the largest float.
+
+    Were all entries so, sums of products with weights would overflow in some orders only.
+    """
+    huge, largest = np.array(X), np.finfo(X.dtype).max
+    huge[i] = largest / (8 * huge.shape[1])
+    huge[i, 0] = largest / 2
+    return huge
 
 
 def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:

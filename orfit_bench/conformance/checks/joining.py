@@ -56,11 +56,11 @@ def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
     alone = new_members(context)
     skip_if(context.variant.outputs, "targets of several outputs are extreme in the same way")
     fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
-    parts = [_with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), sizes) for i, sizes in enumerate(EXTREMES)]
+    parts = [with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), sizes) for i, sizes in enumerate(EXTREMES)]
     refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part)]
     named = members_that_refuse(fleet, *stacked(parts))
     ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
-    _ensure_finite_and_counted(fleet, alone, "after an extreme row")
+    ensure_finite_and_counted(fleet, alone, "after an extreme row")
 
 
 @check(needs_fleets)
@@ -79,10 +79,10 @@ def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
         refused = [i for i, learner in enumerate(alone) if refuses(context, learner, rows)]
         named = members_that_refuse(fleet, *stacked([rows] * MEMBERS))
         ensure(named == refused, f"with a large {name} the members {named} refuse a row, learners alone: {refused}")
-        _ensure_finite_and_counted(fleet, alone, f"from a large {name} on")
+        ensure_finite_and_counted(fleet, alone, f"from a large {name} on")
 
 
-def _with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | None, float | None]) -> Chunk:
+def with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | None, float | None]) -> Chunk:
     """The rows, of which the last but one has numbers of these sizes, and its target, too, if it is a number.
 
     The last row is zero: whether digits are left for another one is a matter of rounding.
@@ -97,7 +97,7 @@ def _with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | N
     return changed if context.accepts(changed) else part._replace(X=X)
 
 
-def _ensure_finite_and_counted(fleet: Any, alone: list[Any], after: str) -> None:
+def ensure_finite_and_counted(fleet: Any, alone: list[Any], after: str) -> None:
     """The members are finite, and have learned as many rows as the learners that are alone."""
     for i, learner in enumerate(alone):
         finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")

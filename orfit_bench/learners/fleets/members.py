@@ -13,7 +13,7 @@ from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.fleets.motion import stack_parameters
-from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.rows import FleetRows, same_for_all
 from orfit_bench.learners.parameters import no_limit
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
@@ -55,6 +55,12 @@ class Members:
     @ComputedOnce
     def _rules(self) -> dict[int, Rule]:
         return {}
+
+    @ComputedOnce
+    def are_settings_constant(self) -> bool:
+        """Whether no setting of a member is a schedule that varies with the steps."""
+        own = (value for values in self.varying.values() for value in values)
+        return all(not isinstance(v, Schedule) or type(v) is Constant for v in (*self.shared.settings.values(), *own))
 
     def settings(self, i: int) -> Mapping[str, Any]:
         """All settings of member i."""
@@ -107,10 +113,10 @@ class Members:
         given = [own[i] for i in rows.members.tolist()] if own else [self.shared.settings[name]]
         given = [no_limit(setting) if value is None else value for value in given]
         if not isinstance(given[0], Schedule):
-            return np.array(given) if own else np.broadcast_to(given[0], len(counts))
+            return np.array(given) if own else same_for_all(given[0], len(counts))
         if all(type(schedule) is Constant for schedule in given):
             constants = np.array([schedule.value for schedule in given], dtype)
-            return np.repeat(constants, counts) if own else np.broadcast_to(constants, len(rows.X))
+            return np.repeat(constants, counts) if own else same_for_all(constants, len(rows.X))
         starts = rows.starts
         times = np.arange(starts[-1]) + np.repeat(t() - starts[:-1], counts)
         if not own:

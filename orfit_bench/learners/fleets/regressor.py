@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners import uncertainty
 from orfit_bench.learners.filtering.rule import FilterRule
+from orfit_bench.learners.fleets.bound_members import bind
 from orfit_bench.learners.fleets.prediction import deviations_of_rows
-from orfit_bench.learners.fleets.rows import FleetRows, read_target_columns, read_targets
+from orfit_bench.learners.fleets.rows import FleetRows, HostArray, read_target_columns, read_targets
+from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
 from orfit_bench.learners.fleets.weighted_rows import read_weights
 from orfit_bench.learners.permits import by_one_thread
@@ -37,6 +40,12 @@ class RegressorFleet(SupervisedFleet):
         self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, sample_weight: ArrayLike | None, predict: bool
     ) -> Any:
         state, rule = self._usable(), self.members.shared
+        if state and state.bound and which is None and sample_weight is None:
+            out = np.empty((len(self), 1), rule.dtype) if predict else None
+            learned = state.bound(state, X, y, out)
+            if learned > 0:
+                self._learn_rest(state, X, y, learned, out)
+                return out
         sizes = state.sizes if state else None
         rows = self._read_rows(X, which, state, learns=True)
         outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
@@ -46,7 +55,26 @@ class RegressorFleet(SupervisedFleet):
         rows = replace(rows, target_names=known or names)
         weights = read_weights(sample_weight, X, rows, rule, predict)
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict, weights)
+        if rows.rows_each == 1 and rule.on_host:
+            self._bind_members()
         return self._shaped(rows, found) if predict else None
+
+    def _learn_rest(self, state: FleetState, X: Any, y: Any, begin: int, out: HostArray | None) -> None:
+        """Learn a row X (N, 1, d) with y (N, 1) for each of the members from this one on."""
+        self._weights.clear()
+        if begin == len(self):
+            return
+        members, left = np.arange(begin, len(self)), slice(begin, None)
+        rows = FleetRows(X[left, 0], y[left].shape, given=(members, np.arange(len(members) + 1)))
+        found = self._learn(state, rows, y[left], predict=out is not None)
+        if out is not None:
+            out[left] = found
+
+    def _bind_members(self) -> None:
+        """Let the kernel prepare further calls with a row for each member."""
+        state = self._begun()
+        if state.bound is None and state.n_steps.all():
+            state.bound = bind(self.members, state)
 
     @overload
     def predict(self, X: ArrayLike, *, which: ArrayLike | None = None, return_std: Literal[False] = False) -> Array: ...

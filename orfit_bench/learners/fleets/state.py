@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,13 @@ class FleetState:
     """The names of the columns of y, likewise."""
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
+    bound: Callable[[FleetState, object, object, HostArray | None], int] | None = field(
+        default=None, init=False, compare=False
+    )
+    """A function that learns a row for each member in `arrays` (orfit_bench/learners/fleets/bound_members.py).
+
+    None until it is asked for; a copy or replacement starts without.
+    """
 
     @property
     def has_rows(self) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 import orfit_bench as ob
 import orfit_bench_numba
-from orfit_bench_numba import _compile
+from orfit_bench_numba import _compile, _gradient_fleets
 
 
 def python(code, **environment):
@@ -212,3 +212,24 @@ def test_loading_compiles_nothing_and_finds_what_another_process_compiled(tmp_pa
 
     assert count("load", "float32") == 0
     assert count("compile", "float32") == count("load", "float32") > 0
+
+
+class TestBorrowing:
+    def test_parts_of_arguments_are_not_counted(self):
+        learn_members = _gradient_fleets.learn_members
+        signature = learn_members._signature(_compile.numba.float64)
+        counts = []
+        for function in (learn_members._function, _compile.borrowing(learn_members._function)):
+            version = _compile.numba.njit(signature, **_compile.FLAGS | {"cache": False})(function)
+            counts.append(version.inspect_llvm(version.signatures[0]).count("call void @NRT_incref"))
+        assert counts[0] > 0
+        assert counts[1] == 0
+
+    def test_errors_name_the_line_of_the_function(self):
+        @_compile.compiled("w f")
+        def wrong(w, a):
+            return w.no_such_thing + a
+
+        line = wrong._function.__code__.co_firstlineno
+        with pytest.raises(_compile.numba.core.errors.TypingError, match=rf"test_backend\.py \({line + 2}\)"):
+            wrong.compile(np.dtype(np.float64))

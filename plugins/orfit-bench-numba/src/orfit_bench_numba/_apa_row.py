@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
 from orfit_bench_numba._products import add_multiple
@@ -57,7 +56,6 @@ def learn_row(
 
     What stops `_sliding_apa.learn_rows` stops it too, and a window that is to grow beyond the room of its arrays.
     """
-    w, rows, targets, count, memory, x = borrowed((w, rows, targets, count, memory, x))
     n = count[0]
     if n == len(rows) and n < b:
         return 0

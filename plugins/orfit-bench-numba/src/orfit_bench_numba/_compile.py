@@ -1,7 +1,7 @@
 """Compile kernels to machine code: one version for each dtype, on first use, cached on disk for later processes.
 
 Contract of every compiled function: arrays are C-contiguous and have the dtype of the first argument; arrays of rows
-are never written to; nothing is allocated inside the loop over rows.
+are never written to; nothing is allocated inside the loop over rows; no argument, nor a part of one, is returned.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from orfit_bench.kernels import guards
+from orfit_bench_numba._borrow import borrowed
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,6 +56,24 @@ plain tuple and the function turns into a named one. A named tuple takes a micro
 
 PATIENCE = 0.5
 """Seconds of compilation after which the user is told; loading from disk takes a tenth of it."""
+
+
+def borrowing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the same arguments that calls this one with them `borrowed`.
+
+    Numba reads its code and finds the place of its cache by it, so that it is written out, in the place of the other.
+    """
+    code, name = function.__code__, function.__name__
+    given = ", ".join(code.co_varnames[: code.co_argcount])
+    space: dict[str, Any] = {
+        "__name__": function.__module__,
+        "_learn": numba.njit(**CALLED)(function),
+        "_borrowed": borrowed,
+    }
+    exec(f"def {name}({given}):\n    return _learn(*_borrowed(({given},)))", space)
+    found: Callable[..., Any] = space[name]
+    found.__code__ = found.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
+    return found
 
 
 class Compiled:
@@ -100,14 +119,14 @@ class Compiled:
 
     def _load_or_compile(self, signature: tuple[Any, ...]) -> Any:
         """The version for a signature. A cache on disk that cannot be read is named, removed and made anew."""
-        version = numba.njit(**FLAGS)(self._function)
+        version = numba.njit(**FLAGS)(borrowing(self._function))
         stamp_package(version)
         try:
             version.compile(signature)
         except Exception as error:
             if isinstance(error, numba.core.errors.NumbaError) or not remove_cache(version.stats.cache_path, error):
                 raise
-            version = numba.njit(**FLAGS)(self._function)
+            version = numba.njit(**FLAGS)(borrowing(self._function))
             stamp_package(version)
             version.compile(signature)
         return version

@@ -5,6 +5,7 @@ A row along which P clearly keeps its digits is learned as in `_few_features`, a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._covariance_row import apply_row
 from orfit_bench_numba._few_features import accepted_variances, inner_products, update
-from orfit_bench_numba._finite import is_step_finite
-from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_small_step, is_step_finite
+from orfit_bench_numba._fleets import on_threads, useful_threads
 from orfit_bench_numba._precision_guard import dot, is_clearly_safe
 from orfit_bench_numba._products import add_multiple, multiply
 
@@ -50,7 +51,7 @@ def learn_members(
         limits = Limits(factor, max_error, max_error, largest)
         least, most = accepted_variances(factor)
         for t in range(starts[j], starts[j + 1]):
-            safe, f, s = measure_row(P[i], X[t], u, W[i, 0], factor, least, most)
+            safe, f, s, size = measure_row(P[i], X[t], u, W[i, 0], factor, least, most)
             for k in range(len(z)):
                 if k:
                     f = dot(X[t], W[i, k])
@@ -58,7 +59,7 @@ def learn_members(
                     out[t, k] = f
                 z[k] = Y[t, k] - f
             if safe:
-                if not move_weights(W[i], z, u, s):
+                if not move_weights(W[i], z, u, s, size):
                     break
                 update(P[i], W[i, 0], u, z[0] / s, one / s, one / factor)
             elif not apply_row(P[i], W[i], X[t], z, factor, factor, limits, degraded[i : i + 1]):
@@ -68,12 +69,16 @@ def learn_members(
 
 @inline
 def measure_row(P: Array, x: Array, u: Array, w: Array, ff: Scalar, least: Scalar, most: Scalar) -> Any:
-    """u <- P x; whether the row is clearly safe, f = x'w, and s = ff + x'P x."""
+    """u <- P x; whether the row is clearly safe, f = x'w, s = ff + x'P x, and an upper bound of |u|^2.
+
+    By Cauchy-Schwarz u_i^2 <= P_ii x'P x, so that |u|^2 <= trace(P) x'P x; the bound has s for x'P x, which is rounded.
+    """
     multiply(P, x, u)  # reads P in order, so before its diagonal
     trace = sum_diagonal(P)
     along, f, energy = inner_products(x, u, w)
     s = ff + along
-    return is_clearly_safe(energy, trace, s, min(w.dtype.type(1), ff)) and least <= s <= most, f, s
+    is_safe = is_clearly_safe(energy, trace, s, min(w.dtype.type(1), ff)) and least <= s <= most
+    return is_safe, f, s, trace * s
 
 
 @inline
@@ -86,17 +91,53 @@ def sum_diagonal(P: Array) -> Any:
 
 
 @inline
-def move_weights(W: Array, z: Array, u: Array, s: Scalar) -> Any:
-    """w <- w + u z_k / s for all outputs but the first, whose weights `update` changes.
+def move_weights(W: Array, z: Array, u: Array, s: Scalar, size: Scalar) -> Any:
+    """w <- w + u z_k / s for all outputs but the first, whose weights `update` changes; |u|^2 is at most `size`.
 
     False, and nothing is changed, where a weight would not be finite, those of the first output included.
     """
     for k in range(len(z)):
-        if not is_step_finite(W[k], z[k] / s, u):
+        if not (is_small_step(z[k] / s, size) or is_step_finite(W[k], z[k] / s, u)):
             return False
     for k in range(1, len(z)):
         add_multiple(W[k], z[k] / s, u)
     return True
+
+
+@compiled("M W C R r W")
+def learn_row_each(P: Array, W: Array, X: Array, Y: Array, ff: Array, out: Array) -> Any:
+    """Learn a row X (N, 1, d) with a target Y (N, 1) for each member; W (N, d). See `Kernel.bind_members`.
+
+    Returns how many learned: those before the first whose row is not clearly safe, or may make weights infinite.
+    """
+    if not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
+        return NOT_FINITE
+    one, u = P.dtype.type(1), np.empty(W.shape[1], P.dtype)
+    for i in range(len(P)):
+        least, most = accepted_variances(ff[i])
+        safe, f, s, size = measure_row(P[i], X[i, 0], u, W[i], ff[i], least, most)
+        z = (Y[i, 0] - f) / s
+        if len(out):
+            out[i, 0] = f
+        if not (safe and is_small_step(z, size)):
+            return i
+        update(P[i], W[i], u, z, one / s, one / ff[i])
+    return len(P)
+
+
+def operations(n: int, d: int) -> float:
+    """Of n rows with d features."""
+    return 3.0 * n * d * d
+
+
+def bind_members(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+    """`bind_members` of rls: None where no P is kept, for several outputs, and where blocks or threads are faster."""
+    size, d, outputs = s.w.shape
+    if not hasattr(s, "P") or outputs > 1 or d >= MIN_FEATURES or useful_threads(operations(size, d)) > 1:
+        return None
+    ff = p.forgetting_factor.astype(s.P.dtype)
+    entry, w = learn_row_each.entry_point(s.P.dtype), s.w.reshape(size, d)
+    return lambda X, Y, out: entry(s.P, w, X, Y, ff, out)
 
 
 def make_covariance_fleet_learn(learn: Any) -> Any:
@@ -112,7 +153,7 @@ def make_covariance_fleet_learn(learn: Any) -> Any:
         ff = p.forgetting_factor.astype(X.dtype)
         predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
         parts = s.P, W, X, Y, p.members, p.starts, ff, s.precision_lost, learned, predictions
-        on_threads(lambda begin, end: learn_members(*parts, begin, end), len(learned), 3.0 * X.size * X.shape[1])
+        on_threads(lambda begin, end: learn_members(*parts, begin, end), len(learned), operations(len(X), X.shape[1]))
         if not np.may_share_memory(W, s.w):
             s.w[...] = W.transpose(0, 2, 1)
         return learned

@@ -11,7 +11,6 @@ import numpy as np
 
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
 
@@ -52,7 +51,6 @@ def learn_number(
     y: Scalar,
 ) -> Any:
     """Learn one row x with one target y; returns 1, or 0 if it is refused and nothing has changed."""
-    P, W, degraded, x = borrowed((P, W, degraded, x))
     z = np.empty(1, P.dtype)
     z[0] = y - dot(x, W[0])
     if apply_row(P, W, x, z, noise, noise, Limits(ff, max_rounding, max_cancellation, max_variance), degraded):

@@ -13,6 +13,15 @@ NOT_FINITE = -1
 """What `learn` returns for a chunk with a row that is not finite: one such number makes all weights so."""
 
 
+@inline
+def is_small_step(a: Scalar, size: Scalar) -> Any:
+    """Whether w + a x is surely finite for every finite w, where |x|^2 is at most `size`; False for NaN.
+
+    Then |a x_j| is at most the root of the largest number, which is too small to change the largest one.
+    """
+    return a * a * size < np.finfo(type(a)).max
+
+
 @inline_reordered
 def is_step_finite(w: Array, a: Scalar, x: Array) -> Any:
     """Whether all of w + a x is finite, without a branch."""

@@ -18,7 +18,7 @@ MIN_OPERATIONS = 1e6
 
 def on_threads(act: Callable[[int, int], Any], count: int, operations: float) -> None:
     """Call act(begin, end) for consecutive parts of `count` members, each on a thread of its own."""
-    threads = min(allowed_threads() if operations > MIN_OPERATIONS else 1, max(count, 1))
+    threads = min(useful_threads(operations), max(count, 1))
     parts = [(count * k // threads, count * (k + 1) // threads) for k in range(threads)]
     failures: list[BaseException] = []
     others = [Thread(target=_note_failure, args=(act, begin, end, failures)) for begin, end in parts[1:]]
@@ -29,6 +29,11 @@ def on_threads(act: Callable[[int, int], Any], count: int, operations: float) ->
         thread.join()
     if failures:
         raise failures[0]
+
+
+def useful_threads(operations: float) -> int:
+    """The number of threads for a call with so many operations."""
+    return allowed_threads() if operations > MIN_OPERATIONS else 1
 
 
 def _note_failure(act: Callable[[int, int], Any], begin: int, end: int, failures: list[BaseException]) -> None:

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_step_finite
+from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_small_step, is_step_finite
 from orfit_bench_numba._gradient_outputs import learn_several_outputs
 from orfit_bench_numba._normalized_step import (
     add_scaled,
@@ -59,7 +58,6 @@ def bind_rows(s: Any, step: float, eps: float | None) -> Callable[[Array, Array,
 @compiled("w f f b r f")
 def learn_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, y: Scalar) -> Any:
     """Learn one row: returns 1, 0 if w would not be finite, or NOT_FINITE if x is not; then nothing changes."""
-    w, x = borrowed((w, x))
     f, square = dot_products(w, x)
     return apply_row(w, step, eps, normalized, x, y - f, square)
 
@@ -75,7 +73,7 @@ def apply_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, e
             return 0 if is_finite(x) else NOT_FINITE
         add_scaled(w, gain, x, power)
         return 1
-    if not is_step_finite(w, gain, x):
+    if not (is_small_step(gain, square) or is_step_finite(w, gain, x)):
         return 0 if is_finite(x) else NOT_FINITE
     add_multiple(w, gain, x)
     return 1

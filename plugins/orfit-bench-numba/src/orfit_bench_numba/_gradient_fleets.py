@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._finite import NOT_FINITE, is_finite
+from orfit_bench_numba._fleets import on_threads, useful_threads
 from orfit_bench_numba._gradient import apply_row, dot_products
 from orfit_bench_numba._gradient_outputs import take_steps_of_outputs
 
@@ -68,6 +70,39 @@ def learn_members_of_outputs(
         )
 
 
+@compiled("W C R r r b W")
+def learn_row_each(W: Array, X: Array, Y: Array, step: Array, eps: Array, normalized: bool, out: Array) -> Any:
+    """Learn a row X (N, 1, d) with a target Y (N, 1) for each member; W (N, d). See `Kernel.bind_members`.
+
+    Returns how many learned: those before the first whose weights would not be finite.
+    """
+    if not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
+        return NOT_FINITE
+    for i in range(len(W)):
+        f, square = dot_products(W[i], X[i, 0])
+        if len(out):
+            out[i, 0] = f
+        if apply_row(W[i], step[i], eps[i], normalized, X[i, 0], Y[i, 0] - f, square) != 1:
+            return i
+    return len(W)
+
+
+def operations(n: int, d: int, c: int) -> float:
+    """Of n rows with d features and c outputs."""
+    return 4.0 * n * d * c
+
+
+def bind_members(s: Any, p: Any, normalized: bool) -> Callable[[Array, Array, Array], int] | None:
+    """`bind_members` of lms, or of nlms if normalized: None for several outputs, and where threads are faster."""
+    size, d, c = s.w.shape
+    if c > 1 or useful_threads(operations(size, d, c)) > 1:
+        return None
+    dtype = s.w.dtype
+    step, eps = p.step_size.astype(dtype), p.eps.astype(dtype) if normalized else np.zeros(size, dtype)
+    entry, w = learn_row_each.entry_point(dtype), s.w.reshape(size, d)
+    return lambda X, Y, out: entry(w, X, Y, step, eps, normalized, out)
+
+
 def make_gradient_fleet_learn(normalized: bool) -> Any:
     """`fleet_learn` of lms, or of nlms if normalized."""
 
@@ -84,7 +119,7 @@ def make_gradient_fleet_learn(normalized: bool) -> Any:
             table = np.empty((0, Y.shape[1]), dtype) if out is None else out
             several = s.w, X, Y, *given, step, eps, info.tiny / info.eps, normalized, learned, table
             act = lambda begin, end: learn_members_of_outputs(*several, begin, end)  # noqa: E731
-        on_threads(act, len(learned), 4.0 * X.size * Y.shape[1])
+        on_threads(act, len(learned), operations(len(X), X.shape[1], Y.shape[1]))
         return learned
 
     return fleet_learn

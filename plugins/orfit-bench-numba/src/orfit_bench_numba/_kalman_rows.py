@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._borrow import borrowed, hold
+from orfit_bench_numba._borrow import hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._kalman_step import Work, allocate, correct_row, find_limits, predict_outputs, predict_row
 from orfit_bench_numba._moving_state import add_control, entry, record_correction, record_prediction
@@ -55,8 +55,7 @@ def learn_moving_rows(
     n_before is the number of rows before this call; the state does not move before the very first row.
     """
     work, owner = allocate(W, max(motion[1].shape[1], motion[3].shape[1]))
-    P, W, X, Y, noise, motion = borrowed((P, W, X, Y, noise, motion))
-    learned = move_rows(P, W, X, Y, noise, motion, n_before, scale, degraded, out, borrowed(records), work)
+    learned = move_rows(P, W, X, Y, noise, motion, n_before, scale, degraded, out, records, work)
     hold(owner)
     return learned
 
@@ -81,7 +80,6 @@ def learn_moving_row(
 
     The motion is that of one row, see `Motion`.
     """
-    P, W, f, F, q, Q, scale, degraded, x = borrowed((P, W, f, F, q, Q, scale, degraded, x))
     work, owner = allocate(W, max(F.shape[1], Q.shape[1]))
     target, moving = np.full(1, y, P.dtype), (has_transition, has_noise)
     limits = find_limits(x, noise, q[0], Q[0], has_transition, has_noise, work)

@@ -36,12 +36,12 @@ def learn_row(
     With can_grow, a row that needs more room in the basis is refused.
     """
     new = np.empty_like(w)
-    U, w, x, r = borrowed((basis, w, x, new))
+    r = borrowed(new)
     f, size = predict_and_measure(w, x)
     learned = NOT_FINITE
     if size < np.inf and np.isfinite(y):
-        full = can_grow and count[0] == len(U)
-        learned = learn_direction(U, w, r, count, full, fits, step, bounded, x, size, y - f)
+        full = can_grow and count[0] == len(basis)
+        learned = learn_direction(basis, w, r, count, full, fits, step, bounded, x, size, y - f)
     hold(new)
     return learned
 
@@ -56,7 +56,7 @@ def learn_rows(
     overflow. All numbers must be finite.
     """
     new = np.empty_like(w)
-    U, w, r = borrowed((basis, w, new))
+    r = borrowed(new)
     learned = 0
     for i in range(len(X)):
         x = X[i]
@@ -64,7 +64,7 @@ def learn_rows(
         if len(out):
             out[i] = f
         here = step[min(i, len(step) - 1)]
-        if learn_direction(U, w, r, count, False, fits, here, bounded, x, size, y[i] - f) != 1:
+        if learn_direction(basis, w, r, count, False, fits, here, bounded, x, size, y[i] - f) != 1:
             break
         learned += 1
     hold(new)

@@ -90,10 +90,12 @@ def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indice
 
 def momentum_and_counts(p: Any, rows: int) -> tuple[Any, Any]:
     """For each row, the momentum of its step, none in a first one, and the weight of its iterate in the average."""
+    averaging, momentum = str(p.averaging[0]), p.momentum
+    if averaging != "tail" and not momentum.any():
+        return np.zeros(rows), p.weights if averaging == "weighted" else np.ones(rows)
     starts, counts = p.starts[:-1], np.diff(p.starts)
     times = np.repeat(p.t - starts, counts) + np.arange(rows)
-    beta = np.where(times == 1, 0, p.momentum)
-    averaging = str(p.averaging[0])
+    beta = np.where(times == 1, 0, momentum)
     if averaging == "weighted":
         return beta, p.weights
     return beta, times >= np.repeat(p.tail_start, counts) if averaging == "tail" else np.ones(rows)

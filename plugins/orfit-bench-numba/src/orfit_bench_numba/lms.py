@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from orfit_bench_numba import _complex_rows, _gradient
+from orfit_bench_numba import _complex_rows, _gradient, _gradient_fleets
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._gradient_blocks import step_gradient
-from orfit_bench_numba._gradient_fleets import make_gradient_fleet_learn
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -33,9 +32,14 @@ def bind_rows(s: Any, p: Any) -> Any:
     return _gradient.bind_rows(s, p.step_size[0], None)
 
 
+def bind_members(s: Any, p: Any) -> Any:
+    """The same for a row of each member of a fleet, with one output."""
+    return _gradient_fleets.bind_members(s, p, normalized=False)
+
+
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'E."""
     return bool(step_gradient(s.w, J, E, p.step_size[0]))
 
 
-fleet_learn = make_gradient_fleet_learn(normalized=False)
+fleet_learn = _gradient_fleets.make_gradient_fleet_learn(normalized=False)

@@ -6,11 +6,10 @@ import numpy as np
 
 from orfit_bench.kernels.guards import normal_range
 from orfit_bench.kernels.linalg import are_rows_uneven
-from orfit_bench_numba import _complex_rows, _gradient
+from orfit_bench_numba import _complex_rows, _gradient, _gradient_fleets
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._gradient_blocks import step_pseudo_inverse, step_row
-from orfit_bench_numba._gradient_fleets import make_gradient_fleet_learn
 from orfit_bench_numpy import nlms as reference
 
 CHECKS_ROWS = True
@@ -38,6 +37,11 @@ def bind_rows(s: Any, p: Any) -> Any:
     return _gradient.bind_rows(s, p.step_size[0], p.eps)
 
 
+def bind_members(s: Any, p: Any) -> Any:
+    """The same for a row of each member of a fleet, with one output."""
+    return _gradient_fleets.bind_members(s, p, normalized=True)
+
+
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'(J J' + eps I)^+ E."""
     if len(J) == 1:
@@ -47,4 +51,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))
 
 
-fleet_learn = make_gradient_fleet_learn(normalized=True)
+fleet_learn = _gradient_fleets.make_gradient_fleet_learn(normalized=True)

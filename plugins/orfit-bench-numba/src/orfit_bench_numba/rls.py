@@ -15,7 +15,7 @@ from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._complex_rows import learn_covariance_rows
 from orfit_bench_numba._covariance import learn_rows, learn_step
-from orfit_bench_numba._covariance_fleets import make_covariance_fleet_learn
+from orfit_bench_numba._covariance_fleets import bind_members, make_covariance_fleet_learn
 from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._few_features import MAX_FEATURES, learn_safe_rows
 from orfit_bench_numba._information_root import learn_root
@@ -24,7 +24,7 @@ from orfit_bench_numpy import rls as reference
 from orfit_bench_numpy.rls import start_without_prior
 
 COMPLEX = True
-__all__ = ["bind_row", "bind_rows", "fleet_learn", "learn", "start_without_prior", "step", "update"]
+__all__ = ["bind_members", "bind_row", "bind_rows", "fleet_learn", "learn", "start_without_prior", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

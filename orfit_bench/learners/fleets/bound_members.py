@@ -1,0 +1,83 @@
+"""Calls with a row for each member, learned by a function that a kernel has bound to the arrays of a state.
+
+As in `orfit_bench.learners.bound_rows`, a call looks only at what may differ, and leaves to the general path the rows
+that it has to convert or refuse, and the members whose row the function does not learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.fleets.parameters import FleetParameters
+from orfit_bench.learners.fleets.rows import FleetRows, HostArray
+from orfit_bench.learners.fleets.state import FleetState
+from orfit_bench.learners.rule import steps_until_half
+
+LearnRowEach = Callable[[FleetState, object, object, "HostArray | None"], int]
+"""learn(state, X, y, out) returns how many members, from the first one on, have learned their row."""
+
+
+def bind(members: Members, state: FleetState) -> LearnRowEach:
+    """The function for X (N, 1, d) with y (N, 1), all of whose members have learned a row before.
+
+    It leaves all rows to the general path where the kernel offers none for these settings.
+    """
+    rule, make_learn = members.shared, getattr(members.shared.kernel, "bind_members", None)
+    if not make_learn or not state.sizes.y_is_1d or not members.are_settings_constant:
+        return leave_all
+    size, d = members.size, state.sizes.n_features
+    p = FleetParameters(members, state, FleetRows(np.empty((size, d), rule.dtype), (size, 1)), {})
+    learn = make_learn(state.arrays, p)
+    return bound_to_state(rule.dtype, state, learn) if learn else leave_all
+
+
+def leave_all(state: FleetState, X: object, y: object, out: HostArray | None) -> int:
+    """Leave all rows to the general path."""
+    return 0
+
+
+def bound_to_state(
+    dtype: np.dtype[Any], state: FleetState, learn: Callable[[HostArray, HostArray, HostArray], int]
+) -> LearnRowEach:
+    """The function that learns by the kernel's, and counts the rows."""
+    arrays, size = state.arrays, len(state.n_steps)
+    shape, shape_of_y, nothing = (size, 1, state.sizes.n_features), (size, 1), np.empty((0, 1), dtype)
+    steps_left = int(steps_until_half(dtype)) - int(state.n_steps.max())
+
+    def learn_row_each(state: FleetState, X: object, y: object, out: HostArray | None) -> int:
+        nonlocal steps_left
+        if (
+            type(X) is not np.ndarray
+            or type(y) is not np.ndarray
+            or X.dtype is not dtype
+            or y.dtype is not dtype
+            or X.shape != shape
+            or y.shape != shape_of_y
+            or not (X.flags.c_contiguous and y.flags.c_contiguous)
+            or state.arrays is not arrays
+            or state.feature_names  # the general path warns of rows without names
+            or state.target_names
+            or steps_left <= 0  # and of longer sums
+        ):
+            return 0
+        steps_left -= 1
+        try:
+            learned = learn(X, y, nothing if out is None else out)
+            if learned == size:
+                state.n_steps += 1
+                state.n_samples += 1
+            elif 0 < learned < size:
+                state.n_steps[:learned] += 1
+                state.n_samples[:learned] += 1
+            else:
+                return 0
+        except BaseException as error:
+            state.interrupted = type(error).__name__
+            raise
+        return learned
+
+    return learn_row_each
