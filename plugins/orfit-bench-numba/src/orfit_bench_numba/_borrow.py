@@ -22,7 +22,7 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
             place = model.get_field_position(field)
             value = builder.insert_value(value, value.type.elements[place](None), place)
         return value
-    if not isinstance(kind, (types.Tuple, types.UniTuple)):
+    if not isinstance(kind, (types.Tuple, types.UniTuple, types.NamedTuple, types.NamedUniTuple)):
         return value
     values = [builder.extract_value(value, i) for i in range(len(kind.types))]
     parts = [_without_owner(context, builder, *part) for part in zip(kind.types, values, strict=True)]

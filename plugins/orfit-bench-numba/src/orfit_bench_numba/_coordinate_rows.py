@@ -16,6 +16,7 @@ import numpy as np
 from orfit_bench.kernels.limited_memory import least_share, most_error
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._arrowhead_svd import decompose
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
 
 IPCA, LARGEST, LATEST, RANDOM = range(4)
@@ -89,8 +90,9 @@ def learn_rows(
     ages = summary in (LATEST, RANDOM)
     new, W, room = buffers
     (n_coordinates, width), c = T.shape, Z.shape[1]
-    order, work, V = np.empty(width, np.int64), np.empty((width + 2, width)), np.empty((width, width))
-    a, e, (d, z, values) = room[0, :width], room[1], np.empty((3, width))
+    owner = np.empty(width, np.int64), np.empty((width + 2, width)), np.empty((width, width)), np.empty((3, width))
+    order, work, V, numbers = borrowed(owner)
+    a, e, (d, z, values) = room[0, :width], room[1], (numbers[0], numbers[1], numbers[2])
     old, count, changes, learned, lost = T, n, 0, len(H), False
     for i in range(len(H)):
         u = min(first + i, n_coordinates)
@@ -155,6 +157,7 @@ def learn_rows(
         for j in range(n_coordinates):
             for q in range(width):
                 new[j, q] = old[j, q]
+    hold(owner)
     return learned, count, changes, lost
 
 

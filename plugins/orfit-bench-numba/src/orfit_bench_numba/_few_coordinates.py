@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._block_gram_schmidt import count_moderate, moderate_edge
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._coordinate_rows import LATEST, RANDOM, Memory, Rows, find_limits, learn_rows
 from orfit_bench_numba._finite import NOT_FINITE, is_finite
@@ -60,15 +61,45 @@ def learn_features(
     if not checked and not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
         return NOT_FINITE
     k = max(count_moderate(X, Y, edge, 1 / edge), 1)
-    n, (d, c), alone = count[0], w.shape, k == 1
-    width = min(m, n + k, d) + 1
-    H, size, Z = np.empty((k, d), X.dtype), np.empty(k, X.dtype), np.zeros((d, c), X.dtype)
+    owner = allocate(w, min(m, count[0] + k, len(w)) + 1, k)
+    learned = learn_moderate_rows(basis, w, count, values, borrowed(owner), summary, drawn, limits, X, Y[:k], out)
+    hold(owner)
+    return learned
+
+
+@inline
+def allocate(w: Array, width: int, k: int) -> tuple[Memory, tuple[Array, Array], tuple[Array, Array, Array]]:
+    """Room for a memory of `width` directions, for H and the sizes of k rows, and work space."""
+    (d, c), kind = w.shape, w.dtype
+    memory = Memory(np.zeros((d, width), kind), np.zeros(width, kind), np.zeros((d, c), kind), np.zeros(width, kind))
+    room = np.empty((5, max(d, width, c)), kind)
+    buffers = np.zeros((d, width), kind), np.zeros((width, width), kind), room
+    return memory, (np.empty((k, d), kind), np.empty(k, kind)), buffers
+
+
+@inline
+def learn_moderate_rows(
+    basis: Array,
+    w: Array,
+    count: Indices,
+    values: tuple[Array, Array, Array],
+    space: Any,
+    summary: int,
+    drawn: Array,
+    limits: Array,
+    X: Array,
+    Y: Array,
+    out: Array,
+) -> Any:
+    """Learn the first rows of X, as many as Y has, in this space; returns how many were learned."""
+    memory, (H, size), buffers = space
+    n, d, k, Z = count[0], len(w), len(Y), memory.Z
+    alone = k == 1
     for i in range(k):
         size[i] = normalize(H[i], X[i])
         predict(out[i], X[i], w)
-    memory, rows = load(basis, values, n, width, Z), Rows(H, size, Y[:k], drawn)
-    room = np.empty((5, max(d, width, c)), X.dtype)
-    buffers = np.zeros((d, width), X.dtype), np.zeros((width, width), X.dtype), room
+    load(basis, values, n, memory)
+    rows = Rows(H, size, Y, drawn)
     reach = -X.dtype.type(np.inf) if alone else np.abs(w).max()
     learned, kept, changes, lost = learn_rows(out, memory, rows, buffers, limits, n, d, summary, reach)
     if changes == 0:
@@ -84,17 +115,14 @@ def learn_features(
 
 
 @inline
-def load(basis: Array, values: tuple[Array, Array, Array], n: int, width: int, Z: Array) -> Memory:
-    """The memory of n directions, with room for `width`, and the change Z of w."""
-    T = np.zeros((len(Z), width), Z.dtype)
-    sigma, errors = np.zeros(width, Z.dtype), np.zeros(width, Z.dtype)
+def load(basis: Array, values: tuple[Array, Array, Array], n: int, memory: Memory) -> None:
+    """Load n directions into a memory."""
     for q in range(n):
-        sigma[q] = values[0][q]
+        memory.sigma[q] = values[0][q]
         if len(values[1]):
-            errors[q] = values[1][q]
-        for j in range(len(Z)):
-            T[j, q] = basis[q, j]
-    return Memory(T, sigma, Z, errors)
+            memory.errors[q] = values[1][q]
+        for j in range(len(memory.T)):
+            memory.T[j, q] = basis[q, j]
 
 
 @inline

@@ -17,6 +17,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._covariance_row import (
     downdate_by_row,
@@ -39,8 +40,9 @@ def learn_sequentially(
     n, d = X.shape
     limits = Limits(*limits)
     zero, one = P.dtype.type(0), P.dtype.type(1)
-    A, U, V = np.zeros((4, d), P.dtype), np.empty((4, d), P.dtype), np.zeros((4, d), P.dtype)
-    z, diagonal = np.empty(len(W), P.dtype), np.empty(d, P.dtype)
+    rows = np.zeros((4, d), P.dtype), np.empty((4, d), P.dtype), np.zeros((4, d), P.dtype)
+    owner = rows, (np.empty(len(W), P.dtype), np.empty(d, P.dtype))
+    (A, U, V), (z, diagonal) = borrowed(owner)
     reach, by, some, begin, learned = max_abs(W), one, 0, 0, n
     while begin < learned:
         waiting, some, end = some, 0, begin
@@ -97,6 +99,7 @@ def learn_sequentially(
         downdate(P, V, by)
     elif some:
         downdate_by_row(P, V[0], by)
+    hold(owner)
     return learned
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._products import add_multiple, multiply
@@ -66,14 +67,12 @@ def slide(
     """See `learn_rows`."""
     A, b = window
     c, m = len(W), len(A)
-    T, room, numbers = (
-        np.zeros((order, order), W.dtype),
-        np.zeros((5, order), W.dtype),
-        np.zeros((3, c, order), W.dtype),
-    )
+    kind, square_of = W.dtype, (order, order)
+    squares_of = np.zeros(square_of, kind), np.zeros(square_of, kind), np.zeros(square_of, kind)
+    owner = squares_of, (np.zeros((5, order), kind), np.empty(W.shape, kind)), np.zeros((3, c, order), kind)
+    (T, G, T_0), (room, changes), numbers = borrowed(owner)
     (g, u, squares), (E, C, Z) = (room[0], room[1], room[2]), (numbers[0], numbers[1], numbers[2])
-    (r, dz), changes = (room[3], room[4]), np.empty(W.shape, W.dtype)
-    G, T_0 = np.zeros_like(T), np.zeros_like(T)
+    r, dz = room[3], room[4]
     square, learned = W.dtype.type(0), len(X)
     for j in range(m):
         multiply(A[: j + 1], A[j], g[: j + 1])
@@ -122,6 +121,7 @@ def slide(
     for a in range(c):
         for j in range(m):
             add_multiple(W[a], C[a, j], row_at(A, X, learned - m + j))
+    hold(owner)
     return learned
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from orfit_bench.kernels.linalg import inverse_gram
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -59,7 +60,8 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 @compiled("W R r W")
 def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
     """Eq. (13) for row after row, until a number might overflow; returns the number of rows learned."""
-    delayed, (c, x, u, _) = allocate(B)
+    owner = allocate(B)
+    delayed, (c, x, u, _) = borrowed(owner)
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)
     for i in range(len(X)):
         m, g = i % 4, step[i]
@@ -78,6 +80,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
         delay(delayed, m, x, gain, x)
         update_inverse_gram(inverse, x, u, weight)
     finish(B, delayed, X, learned, True)
+    hold(owner)
     return learned
 
 

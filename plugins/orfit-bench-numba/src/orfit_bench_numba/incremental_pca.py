@@ -20,6 +20,7 @@ import numpy as np
 from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
 from orfit_bench_numba._products import multiply, subtract_rows
@@ -58,12 +59,9 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
     S (rank, k + DELAY). Both have orthonormal rows, so that the rule is that for S and the coordinates Q y of the row:
     [U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]] with rho u = y - U U'y.
     """
-    (room, d), k, kind = Q.shape, len(sigma), Q.dtype
-    S, T, turn = np.zeros((k + 1, room), kind), np.zeros((k + 1, room), kind), np.zeros((k + 1) ** 2, kind)
-    r, c, t, z = np.zeros(d, kind), np.zeros(room, kind), np.zeros(room, kind), np.zeros(room, kind)
-    work, small, moving = np.zeros(room, kind), np.zeros((k + 3, k + 1)), np.zeros(k + 1, np.int64)
-    kept, new, values = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1)
-    exact = np.zeros(k)  # sigma in double precision: single precision would lose what a row adds to large values
+    (room, d), k = Q.shape, len(sigma)
+    owner = allocate(Q, k)
+    (S, T, turn), (r, c, t, z, work), (small, kept, new, values, exact), moving = borrowed(owner)
     rank, used, learned = 0, k, len(X)
     for j in range(k):
         S[j, j] = 1
@@ -112,7 +110,21 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
         np.dot(V, S[:n], T[:n])
         S, T = T, S
     rotate_basis(Q, S, k, rank)
+    hold(owner)
     return learned
+
+
+@inline
+def allocate(Q: Array, k: int) -> Any:
+    """Work space in the precision of Q (k + DELAY, d), and in double precision, in which singular values are kept.
+
+    Single precision would lose what a row adds to large values.
+    """
+    (room, d), kind = Q.shape, Q.dtype
+    turns = np.zeros((k + 1, room), kind), np.zeros((k + 1, room), kind), np.zeros((k + 1) ** 2, kind)
+    vectors = np.zeros(d, kind), np.zeros(room, kind), np.zeros(room, kind), np.zeros(room, kind), np.zeros(room, kind)
+    values = np.zeros((k + 3, k + 1)), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1), np.zeros(k)
+    return turns, vectors, values, np.zeros(k + 1, np.int64)
 
 
 @inline

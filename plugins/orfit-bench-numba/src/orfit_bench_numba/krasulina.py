@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -41,7 +42,8 @@ COMPLEX = True
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step (y - C C^+ y) y'C for row after row, until too many digits might be lost."""
-    delayed, (c, x, _, _) = allocate(B)
+    owner = allocate(B)
+    delayed, (c, x, _, _) = borrowed(owner)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
@@ -58,6 +60,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
         delay(delayed, m, x, g, c)
         update_inverse_gram(inverse, c, x, gain)
     finish(B, delayed, X, learned, True)
+    hold(owner)
     return learned
 
 

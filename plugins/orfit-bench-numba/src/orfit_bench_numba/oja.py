@@ -10,6 +10,7 @@ Reads X and the steps, writes C; allocates C' and 8 d numbers a call. A row take
 from typing import Any
 
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, begin_block, delay, finish, multiply_basis
 from orfit_bench_numba._oja_fleets import fleet_learn
@@ -27,7 +28,8 @@ COMPLEX = True
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step y y'C for row after row, until |C|^2 would be too large."""
-    delayed, (c, zeros, _, _) = allocate(B)
+    owner = allocate(B)
+    delayed, (c, zeros, _, _) = borrowed(owner)
     size, two, learned = B.dtype.type(len(B)), B.dtype.type(2), len(X)
     for i in range(len(X)):
         m, g = i % 4, step[i]
@@ -40,6 +42,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
             break
         delay(delayed, m, zeros, g, c)
     finish(B, delayed, X, learned, False)
+    hold(owner)
     return learned
 
 

@@ -19,6 +19,7 @@ from scipy.linalg import solve_triangular
 
 from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -82,7 +83,8 @@ def qr_factors(C: Array) -> tuple[Array, Array]:
 @compiled("W W R r f f")
 def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """Q <- Q + step (y - Q Q^+ y) v' for row after row, until too many digits might be lost; F = R^-1."""
-    delayed, (c, x, u, v) = allocate(B)
+    owner = allocate(B)
+    delayed, (c, x, u, v) = borrowed(owner)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
@@ -102,6 +104,7 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
         multiply(inverse, v, u)
         update_inverse_gram(inverse, v, u, gain)
     finish(B, delayed, X, learned, True)
+    hold(owner)
     return learned
 
 
