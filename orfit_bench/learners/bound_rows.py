@@ -42,7 +42,9 @@ def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
         state.bound = None if state.needs_names else known
         return True
     state.bound_to_names = None
-    make_sample, make_row, make_rows = (getattr(rule.kernel, f"bind_{n}", None) for n in ("sample", "row", "rows"))
+    make_sample, make_row, make_rows, make_label = (
+        getattr(rule.kernel, f"bind_{name}", None) for name in ("sample", "row", "rows", "label")
+    )
     if make_sample and (learn_sample := make_sample(state.arrays, p)):
         state.bound_to_names = Bound(state.arrays, _bind_sample(rule, state, learn_sample), _learn_no_rows)
     if make_row and (learn_row := make_row(state.arrays, p)):
@@ -50,6 +52,9 @@ def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
         one = _bind_row(rule, state, learn_row, record)
         learn_rows = make_rows(state.arrays, p) if make_rows else None
         state.bound_to_names = Bound(state.arrays, one, _bind_rows(rule, state, one, learn_rows, record))
+    if make_label and (learn_label := make_label(state.arrays, p)):
+        one = _bind_label(rule, state, learn_label)
+        state.bound_to_names = Bound(state.arrays, one, _learn_no_rows)
     state.bound = None if state.needs_names else state.bound_to_names
     return state.bound_to_names is not None
 
@@ -86,6 +91,21 @@ def _bind_sample(
 ) -> Callable[[LearnerState, object, object], bool]:
     one = _bind_row(rule, state, lambda x, t: learn(x, int(t)), None)  # the step in the place of a target
     return lambda state, x, _: one(state, x, state.n_steps + 1)
+
+
+def _bind_label(
+    rule: Rule, state: LearnerState, learn: Callable[[Array, int], int]
+) -> Callable[[LearnerState, object, object], bool]:
+    one = _bind_row(rule, state, lambda x, place: learn(x, int(place)), _make_record(rule, state))
+    places, kind = {label: float(place) for place, label in enumerate(state.classes)}, type(state.classes[0])
+
+    def learn_label(state: LearnerState, x: object, y: object) -> bool:
+        label = y.item() if isinstance(y, np.generic) else y
+        if type(label) is not kind or (place := places.get(label)) is None:
+            return False
+        return one(state, x, place)  # the place of the class in the place of a target
+
+    return learn_label
 
 
 def _bind_row(

@@ -67,16 +67,12 @@ class Classifier(LabelPredictions):
         >>> learner.partial_fit([[0.0, 1.0]], ["dog"]).classes_
         array(['cat', 'dog'], dtype='<U3')
         """
-        row = self._single_row
-        if (
-            row
-            and sample_weight is None
-            and type(X) is np.ndarray
-            and type(y) is np.ndarray
-            and X.shape[:1] == y.shape[:1] == (1,)
-            and row.learn_label(self._state, X[0], y[0])
-        ):
-            return self
+        if sample_weight is None and type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape[:1] == (1,):
+            state, row = self._state, self._single_row
+            if state is not None and (bound := state.bound) and bound.learn_row(state, X[0], y[0]):
+                return self
+            if row and row.learn_label(state, X[0], y[0]):
+                return self
         self._learn_labels(X, y, sample_weight)
         return self
 
@@ -110,12 +106,18 @@ class Classifier(LabelPredictions):
         >>> learner.predict_one([0.9, 0.1])
         'cat'
         """
-        row = self._single_row
-        if row and sample_weight is None and row.learn_label(self._state, x, y):
-            return self
-        short = self._plain_row(x) if sample_weight is None else None
-        if short and short[0].learn_label(self._state, short[1], y):
-            return self
+        state = self._state
+        if sample_weight is None and state is not None:
+            if (bound := state.bound) and bound.learn_row(state, x, y):
+                return self
+            if (row := self._single_row) and row.learn_label(state, x, y):
+                return self
+            if short := self._plain_row(x):
+                row, plain = short
+                if (bound := state.bound_to_names) and bound.learn_row(state, plain, y):
+                    return self
+                if row.learn_label(state, plain, y):
+                    return self
         X = read_one_row(self._usable(), x, self.rule)
         self._learn_labels(X, [y], None if sample_weight is None else [sample_weight])
         return self

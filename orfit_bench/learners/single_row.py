@@ -34,8 +34,7 @@ class SingleRow:
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p
-        offered = ("bind_row",) if self._y_is_1d else () if self._n_outputs else ("bind_sample",)
-        self._can_bind = self._is_constant and any(hasattr(rule.kernel, name) for name in offered)
+        self._can_bind = self._is_constant and hasattr(rule.kernel, self._name_of_function())
         self._x_shape = (self._n_features,)
         fields = rule.method.state
         answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution)
@@ -44,6 +43,14 @@ class SingleRow:
         if p is not None:
             t = p._fields.index("t")
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
+
+    def _name_of_function(self) -> str:
+        """The function by which a kernel offers to learn such rows; empty for rows with several targets."""
+        if self._rule.method.traits.labels:
+            return "bind_label"
+        if self._y_is_1d:
+            return "bind_row"
+        return "" if self._n_outputs else "bind_sample"
 
     def bind(self, state: LearnerState) -> None:
         """After rows were learned: let the kernel prepare the next ones, if it can."""

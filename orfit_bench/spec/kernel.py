@@ -182,6 +182,9 @@ class Kernel(Protocol):
     def bind_sample(self, s: State, p: Params) -> Callable[[Array, int], int] | None:
         """Optional, for methods without targets: as `bind_row`, a function learn(x, t) for a row and its step t."""
 
+    def bind_label(self, s: State, p: Params) -> Callable[[Array, int], int] | None:
+        """Optional, for classifications: as `bind_row`, a function learn(x, k) for a row of class k, which is known."""
+
     def bind_rows(self, s: State, p: Params) -> Callable[[Array, Array, Array], int] | None:
         """Optional, beside `bind_row` and under the same conditions: learn(X, y, out) for rows X (n, d) with y (n,).
 

@@ -58,6 +58,40 @@ def learn_number(
     return 0
 
 
+@compiled("W W f f f f f w f r i")
+def learn_label(
+    P: Array,
+    w: Array,
+    noise: Scalar,
+    ff: Any,
+    max_rounding: Any,
+    max_cancellation: Any,
+    max_variance: Any,
+    degraded: Array,
+    y: Scalar,
+    x: Array,
+    label: int,
+) -> Any:
+    """Learn a row x whose target is y for this class and 0 for others, with weights w (d, c).
+
+    Returns 1, or 0 if it is refused and nothing has changed.
+    """
+    (d, c), z = w.shape, np.zeros(w.shape[1], w.dtype)
+    W = np.empty((c, d), w.dtype)
+    for k in range(c):
+        for j in range(d):
+            W[k, j] = w[j, k]
+            z[k] -= x[j] * w[j, k]
+    z[label] += y
+    limits = Limits(ff, max_rounding, max_cancellation, max_variance)
+    if not apply_row(P, W, x, z, noise, noise, limits, degraded):
+        return 0
+    for k in range(c):
+        for j in range(d):
+            w[j, k] = W[k, j]
+    return 1
+
+
 @inline
 def apply_row(
     P: Array, W: Array, x: Array, z: Array, noise: Scalar, left: Scalar, limits: Limits, degraded: Array

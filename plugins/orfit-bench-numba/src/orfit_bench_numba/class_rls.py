@@ -4,6 +4,7 @@ Each column of w is computed on its own, by the same operations whatever the oth
 the same column as one known from the start. `_sequential_rls` and `_block_rls` guarantee that; the rest is as in rls.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,29 @@ from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import apply_change, compute_change
 from orfit_bench_numba._covariance_fleets import make_covariance_fleet_learn
-from orfit_bench_numba.rls import learn_outputs_alike as learn
+from orfit_bench_numba._covariance_row import learn_label
+from orfit_bench_numba.rls import learn_outputs_alike
 
-__all__ = ["fleet_learn", "learn", "step"]
+__all__ = ["bind_label", "fleet_learn", "learn", "step"]
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x (y - x'w) / (ff + x'P_old x)."""
+    if len(X) != 1:
+        return learn_outputs_alike(s, X, Y, p, out)
+    if out is not None:
+        np.dot(X, s.w, out)
+    label = int(Y[0].argmax())
+    learned: int = bind_label(s, p, float(Y[0, label]))(X[0], label)  # the root of the weight of the row
+    return learned
+
+
+def bind_label(s: Any, p: Any, y: float = 1.0) -> Any:
+    """The same for one row of a known class, with target y for it."""
+    ff, dtype = p.forgetting_factor, s.P.dtype
+    limits = [float(number) for number in forgetting_limits(ff, dtype)]
+    entry = learn_label.entry_point(dtype)
+    return partial(entry, s.P, s.w, float(ff), *limits, s.precision_lost.reshape(1), y)
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:

@@ -8,6 +8,7 @@ stays finite.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,18 @@ from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numpy.softmax import move, slopes, update
 
-__all__ = ["fleet_learn", "learn", "move", "slopes", "step", "update"]
+__all__ = ["bind_label", "fleet_learn", "learn", "move", "slopes", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each row: w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen."""
     predictions = np.empty((0, 0), X.dtype) if out is None else out
     return int(learn_all_rows(s.w, s.seen, X, Y, p.step_size, p.ridge, predictions))
+
+
+def bind_label(s: Any, p: Any) -> Any:
+    """The same for one row of a known class."""
+    return partial(learn_label.entry_point(s.w.dtype), s.w, s.seen, float(p.step_size[0]), float(p.ridge))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
@@ -68,6 +74,15 @@ def learn_all_rows(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge
     """Learn row by row; returns the number of rows learned: the next step would not be finite."""
     e, known = np.empty(w.shape[1], w.dtype), np.empty(w.shape[1], np.bool_)
     return learn_rows(0, len(X), w, seen, X, Y, step, ridge, e, known, out)
+
+
+@compiled("W w f f r i")
+def learn_label(w: Array, seen: Array, step: Scalar, ridge: Scalar, x: Array, label: int) -> Any:
+    """Learn a row of this class; returns 1, or 0 where the step would not be finite and nothing has changed."""
+    d, c = w.shape
+    e, Y, steps = np.empty(c, w.dtype), np.zeros((1, c), w.dtype), np.empty(1, w.dtype)
+    Y[0, label], steps[0] = 1, step
+    return learn_rows(0, 1, w, seen, x.reshape((1, d)), Y, steps, ridge, e, np.empty(c, np.bool_), Y[:0])
 
 
 @inline
