@@ -130,7 +130,7 @@ def _bind_row(
             y = float(y)  # type: ignore[arg-type]  # of an integer
         if (
             type(x) is not ndarray
-            or x.dtype is not dtype
+            or x.dtype != dtype
             or x.strides != strides  # of one dimension, and contiguous
             or len(x) != d
             or state.arrays is not arrays
@@ -182,8 +182,8 @@ def _bind_rows(
         if (
             not learn
             or n < 2
-            or X.dtype is not dtype
-            or y.dtype is not dtype
+            or X.dtype != dtype
+            or y.dtype != dtype
             or X.shape != (n, d)
             or not (X.flags.c_contiguous and y.flags.c_contiguous)
             or state.arrays is not arrays

@@ -175,8 +175,9 @@ class Kernel(Protocol):
 
         It has the result of `learn` with a chunk of one row, to the last bit, in s itself, and is called without a
         check of x, which is of the right shape and dtype and C-contiguous, but may hold NaN or infinity, as may y. p
-        differs between these rows by p.t only, and a row was learned before. It returns 1; or anything else where it
-        changed nothing and leaves the row to `learn`. None where there is no such function for these settings.
+        differs between these rows by p.t only, a row was learned before, and `validate_rows` is not called. It returns
+        1; or anything else where it changed nothing and leaves the row to `learn`. None where there is no such function
+        for these settings.
         """
 
     def bind_sample(self, s: State, p: Params) -> Callable[[Array, int], int] | None:
@@ -289,9 +290,9 @@ class Kernel(Protocol):
         """Optional, beside `fleet_learn`: a function learn(X, y, out) for calls with a row for each of the N learners.
 
         X is (N, 1, d) and y (N, 1), one number for each row, both in host memory, C-contiguous and of the dtype of s.
-        out is (N, 1), for the predictions before the step, or (0, 1). p differs between these calls by p.t only, and
-        every learner has learned a row. It learns in s itself and returns how many learners have learned, from the
-        first one on; the learner passes the rows of all others to `fleet_learn`, which also marks lost digits. It
-        returns a negative number where it changed nothing, as it must where a number is not finite. None where there is
-        no such function for these settings.
+        out is (N, 1), for the predictions before the step, or (0, 1). Every learner has learned a row. p is that of the
+        binding and differs from that of a call by p.t only; `validate_rows` of the method is not called. It learns in s
+        itself and returns how many learners have learned, from the first one on; `fleet_learn`, which also marks lost
+        digits, gets the rows of all others. Where a number is not finite it must change nothing and return a number
+        below 1. None where there is no such function for these settings.
         """

@@ -222,12 +222,15 @@ fault(
 )
 
 
-def _bound(repetitions: int, refuses: bool) -> Any:
-    """bind_members that learns each row so many times; without `refuses` it leaves out what is not finite."""
+def _bound(repetitions: int = 1, refuses: bool = True, checks: bool = True) -> Any:
+    """bind_members that learns each row so many times.
+
+    Without `refuses` it leaves out what is not finite, and without `checks` it begins before it has checked all rows.
+    """
 
     def bind_members(s: Any, p: Any) -> Any:
         def learn(X: Any, Y: Any, out: Any) -> int:
-            if s.w.shape[2] > 1 or not (np.isfinite(X).all() and np.isfinite(Y).all()):
+            if s.w.shape[2] > 1 or (checks and not (np.isfinite(X).all() and np.isfinite(Y).all())):
                 return 0
             for i in range(len(X)):
                 if len(out):
@@ -250,12 +253,19 @@ fault(
     "fleet_equals_learners",
     "fleet_learns_a_row_each",
     "fleet_predicts_before_each_step",
-    kernel=KernelModule(learn=plain, step=block, fleet_learn=correct, bind_members=_bound(2, refuses=True)),
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=correct, bind_members=_bound(2)),
 )
 fault(
     "bound_members_refuse_nothing",
     "a function that is bound to the state of a fleet leaves out the numbers that would not be finite",
     "fleet_refuses_a_row_each",
     "fleet_learns_a_row_each",
-    kernel=KernelModule(learn=plain, step=block, fleet_learn=correct, bind_members=_bound(1, refuses=False)),
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=correct, bind_members=_bound(refuses=False)),
+)
+fault(
+    "bound_members_begin_unchecked",
+    "a function that is bound to the state of a fleet learns the rows before one that is not finite",
+    "fleet_refuses_numbers_that_are_not_finite",
+    "fleet_refuses_a_row_each",
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=correct, bind_members=_bound(checks=False)),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from typing import Any
 
@@ -118,14 +119,19 @@ def test_rows_without_names_after_a_table_are_warned_of(rng: np.random.Generator
 
 
 def test_long_sums_are_warned_of(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("orfit_bench.learners.fleets.bound_members", "orfit_bench.learners.fleets.learning"):
-        monkeypatch.setattr(f"{module}.steps_until_half", lambda dtype: 4.0)
-    monkeypatch.setattr("orfit_bench.learners.rule.steps_until_half", lambda dtype: 4.0)
-    fleet = bound_fleet(rng, "rls")
-    for _ in range(3):
-        fleet.partial_fit(*rows(rng))
+    for module in ("fleets.bound_members", "fleets.learning", "rule"):
+        monkeypatch.setattr(f"orfit_bench.learners.{module}.steps_until_half", lambda dtype: 9.0)
+    fleet, forgets, plain = bound_fleet(rng), bound_fleet(rng, forgetting_factor=0.5), bound_fleet(rng, "lms")
+    chunk = rng.standard_normal((SIZE, 5, D)), rng.standard_normal((SIZE, 5))
+    for one in (fleet, forgets, plain):
+        one.partial_fit(*chunk)
+        for _ in range(3):
+            one.partial_fit(*rows(rng))
+    for one in (forgets, plain):  # which add up no long sums
+        assert one.live_state.bound(one.live_state, *rows(rng), None) == SIZE
     with pytest.warns(ob.AccuracyWarning, match="5 members"):
         fleet.partial_fit(*rows(rng))
+    assert fleet.state()["precision_lost"].values.tolist() == [1] * SIZE
 
 
 def test_a_schedule_takes_the_general_path(rng: np.random.Generator) -> None:
@@ -160,7 +166,7 @@ def test_an_error_of_the_function_marks_the_state(rng: np.random.Generator) -> N
     def fail(*given: object) -> int:
         raise KeyboardInterrupt
 
-    fleet.live_state.bound = bound_members.bound_to_state(fleet.dtype, fleet.live_state, fail)
+    fleet.live_state.bound = bound_members.bound_to_state(fleet.live_state, fleet.dtype, np.inf, fail)
     with pytest.raises(KeyboardInterrupt):
         fleet.partial_fit(*rows(rng))
     with pytest.raises(RuntimeError, match="KeyboardInterrupt interrupted its kernel"):
@@ -175,7 +181,7 @@ def test_a_second_thread_is_refused(rng: np.random.Generator) -> None:
         finish.wait(10)
         return SIZE
 
-    fleet.live_state.bound = bound_members.bound_to_state(fleet.dtype, fleet.live_state, wait)
+    fleet.live_state.bound = bound_members.bound_to_state(fleet.live_state, fleet.dtype, np.inf, wait)
     thread = threading.Thread(target=fleet.partial_fit, args=rows(rng))
     thread.start()
     begun.wait(10)
@@ -184,3 +190,18 @@ def test_a_second_thread_is_refused(rng: np.random.Generator) -> None:
     finish.set()
     thread.join()
     assert fleet.n_samples_seen_.tolist() == [2] * SIZE
+
+
+def test_arrays_that_were_pickled_are_learned_by_the_function(rng: np.random.Generator) -> None:
+    fleet = bound_fleet(rng, "lms")
+    X, y = pickle.loads(pickle.dumps(rows(rng)))
+    assert X.dtype is not fleet.dtype
+    assert fleet.live_state.bound(fleet.live_state, X, y, None) == SIZE
+
+
+def test_a_count_of_more_rows_than_members_is_refused(rng: np.random.Generator) -> None:
+    fleet = bound_fleet(rng, "lms")
+    state = fleet.live_state
+    state.bound = bound_members.bound_to_state(state, fleet.dtype, np.inf, lambda X, y, out: SIZE + 1)
+    with pytest.raises(ValueError, match="returned 6, want at most 5"):
+        fleet.partial_fit(*rows(rng))

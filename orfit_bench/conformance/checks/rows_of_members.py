@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if, worst
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.fleets import (
     MEMBERS,
@@ -50,7 +51,7 @@ def fleet_learns_a_row_each(context: CheckContext) -> Deviation:
 
     So do the predictions of every other call. In one more call a member gets a row that is too large.
     """
-    new_members(context)
+    new_members(context)  # skips what fleets do not learn
     alone, chunk = [context.create(**own) for own in own_settings(context)], context.rows(n=CALLS * MEMBERS)
     parts = [chunk.cut(CALLS * i, CALLS * (i + 1)) for i in range(MEMBERS)]
     fleet, pairs = stack(alone), []
@@ -96,17 +97,47 @@ def fleet_predicts_before_each_step(context: CheckContext) -> Deviation:
     return context.compare(chunk, *pairs, of="the predictions of a fleet")
 
 
+def ensure_refused(fleet: Any, X: Array, y: Array | None, what: str) -> None:
+    """A call with a row for each member raises ValueError, and leaves all members as they were."""
+    before = fleet.to_bytes()
+    ensure_raises(lambda: fleet.partial_fit(X, y), ValueError, what)
+    ensure(fleet.to_bytes() == before, f"{what} was refused, but has changed a member")
+
+
 @check(needs_fleets)
 def fleet_refuses_a_row_each(context: CheckContext) -> None:
-    """In calls with a row each, a member refuses a row of extreme size exactly if a learner that is alone does."""
+    """In calls with a row each, a member refuses a row of extreme size exactly if a learner that is alone does.
+
+    A row that is not finite is refused for all members.
+    """
     alone = new_members(context)
     skip_if(context.variant.outputs, "targets of several outputs are extreme in the same way")
     fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
-    for turn in range(2):
-        sizes = [(1.0, None) if i == turn else (None, None) for i in range(MEMBERS)]
+    for large in (0, MEMBERS - 1):
+        sizes = [(1.0, None) if i == large else (None, None) for i in range(MEMBERS)]
         parts = [with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), size) for i, size in enumerate(sizes)]
         for k in range(3):
             refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part.cut(k, k + 1))]
             named = members_that_refuse(fleet, *row_each(parts, k))
             ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
         ensure_finite_and_counted(fleet, alone, "after an extreme row")
+    X, y = row_each(parts, 0)
+    X[1, 0, 0] = np.nan
+    ensure_refused(fleet, X, y, "a row that begins with NaN")
+
+
+@check(needs_fleets)
+def fleet_refuses_numbers_that_are_not_finite(context: CheckContext) -> None:
+    """In calls with a row each, a number that is not finite raises ValueError, and no member has changed."""
+    fleet, chunk = stack(new_members(context)), context.rows(n=2 * MEMBERS)
+    parts = [chunk.cut(2 * i, 2 * i + 2) for i in range(MEMBERS)]
+    for k in range(2):  # from the second call on the kernel may learn by a function of its own
+        fleet.partial_fit(*row_each(parts, k))
+    for value, member in product((np.nan, np.inf), (0, 1, MEMBERS - 1)):
+        X, y = row_each(parts, 0)
+        X[member, 0, -1] = value
+        ensure_refused(fleet, X, y, f"a row of member {member} that ends with {value}")
+        if y is not None and y.dtype.kind == "f" and not context.method.traits.gaps:
+            targets = np.array(y)
+            targets[member] = value
+            ensure_refused(fleet, row_each(parts, 0)[0], targets, f"a target {value} of member {member}")

@@ -32,7 +32,14 @@ def bind(members: Members, state: FleetState) -> LearnRowEach:
     size, d = members.size, state.sizes.n_features
     p = FleetParameters(members, state, FleetRows(np.empty((size, d), rule.dtype), (size, 1)), {})
     learn = make_learn(state.arrays, p)
-    return bound_to_state(rule.dtype, state, learn) if learn else leave_all
+    return bound_to_state(state, rule.dtype, longest_sum(members), learn) if learn else leave_all
+
+
+def longest_sum(members: Members) -> float:
+    """The number of steps that no member warns of."""
+    if members.varying and members.shared.method.state.warning:
+        return steps_until_half(members.shared.dtype)  # settings of some members may forget what others add up
+    return members.shared.longest_sum
 
 
 def leave_all(state: FleetState, X: object, y: object, out: HostArray | None) -> int:
@@ -41,40 +48,40 @@ def leave_all(state: FleetState, X: object, y: object, out: HostArray | None) ->
 
 
 def bound_to_state(
-    dtype: np.dtype[Any], state: FleetState, learn: Callable[[HostArray, HostArray, HostArray], int]
+    state: FleetState, dtype: np.dtype[Any], longest: float, learn: Callable[[HostArray, HostArray, HostArray], int]
 ) -> LearnRowEach:
-    """The function that learns by the kernel's, and counts the rows."""
+    """The function that learns by the kernel's, and counts the rows; `longest` is the number of steps to warn of."""
     arrays, size = state.arrays, len(state.n_steps)
     shape, shape_of_y, nothing = (size, 1, state.sizes.n_features), (size, 1), np.empty((0, 1), dtype)
-    steps_left = int(steps_until_half(dtype)) - int(state.n_steps.max())
 
     def learn_row_each(state: FleetState, X: object, y: object, out: HostArray | None) -> int:
-        nonlocal steps_left
         if (
             type(X) is not np.ndarray
             or type(y) is not np.ndarray
-            or X.dtype is not dtype
-            or y.dtype is not dtype
+            or X.dtype != dtype
+            or y.dtype != dtype
             or X.shape != shape
             or y.shape != shape_of_y
             or not (X.flags.c_contiguous and y.flags.c_contiguous)
             or state.arrays is not arrays
-            or state.feature_names  # the general path warns of rows without names
+            or state.feature_names  # the general path may warn of rows without names
             or state.target_names
-            or steps_left <= 0  # and of longer sums
+            or state.most_steps >= longest  # it warns of longer sums, too
         ):
             return 0
-        steps_left -= 1
         try:
             learned = learn(X, y, nothing if out is None else out)
+            if learned <= 0:
+                return 0
+            state.most_steps += 1
             if learned == size:
                 state.n_steps += 1
                 state.n_samples += 1
-            elif 0 < learned < size:
+            elif learned < size:
                 state.n_steps[:learned] += 1
                 state.n_samples[:learned] += 1
             else:
-                return 0
+                raise ValueError(f"the function of bind_members returned {learned}, want at most {size}, all learners")
         except BaseException as error:
             state.interrupted = type(error).__name__
             raise

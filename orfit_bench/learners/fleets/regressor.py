@@ -42,6 +42,7 @@ class RegressorFleet(SupervisedFleet):
         state, rule = self._usable(), self.members.shared
         if state and state.bound and which is None and sample_weight is None:
             out = np.empty((len(self), 1), rule.dtype) if predict else None
+            self._weights.clear()
             learned = state.bound(state, X, y, out)
             if learned > 0:
                 self._learn_rest(state, X, y, learned, out)
@@ -61,7 +62,6 @@ class RegressorFleet(SupervisedFleet):
 
     def _learn_rest(self, state: FleetState, X: Any, y: Any, begin: int, out: HostArray | None) -> None:
         """Learn a row X (N, 1, d) with y (N, 1) for each of the members from this one on."""
-        self._weights.clear()
         if begin == len(self):
             return
         members, left = np.arange(begin, len(self)), slice(begin, None)

@@ -47,6 +47,8 @@ class FleetState:
     """The names of the columns of y, likewise."""
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
+    most_steps: int = field(init=False, compare=False)
+    """No member has done more steps; members that left may have done as many."""
     bound: Callable[[FleetState, object, object, HostArray | None], int] | None = field(
         default=None, init=False, compare=False
     )
@@ -54,6 +56,9 @@ class FleetState:
 
     None until it is asked for; a copy or replacement starts without.
     """
+
+    def __post_init__(self) -> None:
+        self.most_steps = int(self.n_steps.max(initial=0))
 
     @property
     def has_rows(self) -> bool:

@@ -38,6 +38,6 @@ def _hold(_typing: Any, owner: Any) -> Any:
 
 
 borrowed: Callable[[Any], Any] = intrinsic(_borrow)  # type: ignore[assignment]  # called in machine code
-"""The same value; an array, in a tuple too, has no owner: it must not outlive that, nor be returned to Python."""
+"""The same value; an array, in a tuple too, has no owner: it must not outlive its owner, nor be returned to Python."""
 hold: Callable[[Any], None] = intrinsic(_hold)  # type: ignore[assignment]
 """Keep the owner of an array until here; it generates no code."""

@@ -61,7 +61,7 @@ PATIENCE = 0.5
 def borrowing(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the same arguments that calls this one with them `borrowed`.
 
-    Numba reads its code and finds the place of its cache by it, so that it is written out, in the place of the other.
+    Its code says the file and line of the other: Numba finds the place of its cache, and the lines of errors, by them.
     """
     code, name = function.__code__, function.__name__
     given = ", ".join(code.co_varnames[: code.co_argcount])
