@@ -107,6 +107,17 @@ def test_predictions_of_members_that_the_function_leaves_are_returned(rng: np.ra
     assert np.allclose(fleet.state()["P"], other.state()["P"], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:rls, 1 members of the fleet:orfit_bench.AccuracyWarning")
+def test_steps_of_members_that_the_function_leaves_are_counted_once(rng: np.random.Generator) -> None:
+    fleet = bound_fleet(rng, "rls", ridge=1e-6)
+    X, y = rows(rng)
+    X[3] *= 1e3
+    for _ in range(3):
+        fleet.partial_fit(X, y)
+    assert fleet.live_state.bound(fleet.live_state, X, y, None) == 3
+    assert fleet.live_state.most_steps == 5
+
+
 def test_rows_without_names_after_a_table_are_warned_of(rng: np.random.Generator) -> None:
     fleet = bound_fleet(rng, "lms")
     table = pd.DataFrame(rng.standard_normal((SIZE, D)), columns=list("abc"))

@@ -62,7 +62,7 @@ def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: A
     """Note how many steps each member has taken, and which members a transition or process noise has moved."""
     who = rows.places
     state.n_steps[who] += learned
-    state.most_steps += int(np.max(learned, initial=0))
+    state.most_steps = max(state.most_steps, int(state.n_steps[who].max(initial=0)))
     if not hasattr(state.arrays, "moved"):
         return
     stepped = (learned > 0) & (state.n_steps[who] > 1)  # never before the very first row
