@@ -186,7 +186,7 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     refused = [i for i, one in enumerate(alone) if refuses(context, one, chunk.with_rows(huge) if i == 1 else chunk)]
     X = np.stack([huge if i == 1 else chunk.X for i in range(MEMBERS)])
     named = members_that_refuse(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
-    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+    ensure_same_refusals(named, refused)
     return compare_members(context, fleet, alone, chunk, "after a row that is too large")
 
 
@@ -209,6 +209,11 @@ def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
     except DivergedError as error:
         return list(error.members)
     return []
+
+
+def ensure_same_refusals(named: list[int], refused: list[int]) -> None:
+    """Raise Violation unless the members that refuse a row are those whose learners do so alone."""
+    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
 
 
 def stacked(parts: list[Chunk]) -> tuple[Array, Array | None]:

@@ -11,6 +11,7 @@ from orfit_bench.conformance.checks.extreme_values import EXTREMES, SMALL
 from orfit_bench.conformance.checks.fleets import (
     MEMBERS,
     compare_members,
+    ensure_same_refusals,
     learn_fleet,
     members_that_refuse,
     needs_fleets,
@@ -59,7 +60,7 @@ def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
     parts = [with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), sizes) for i, sizes in enumerate(EXTREMES)]
     refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part)]
     named = members_that_refuse(fleet, *stacked(parts))
-    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+    ensure_same_refusals(named, refused)
     ensure_finite_and_counted(fleet, alone, "after an extreme row")
 
 
@@ -116,7 +117,7 @@ def fleet_members_lose_digits_alone(context: CheckContext) -> None:
         parts = [_growing(chunk.cut(2 * i, 2 * i + 2), GROWTH ** (1 + MEMBERS * step + i)) for i in range(MEMBERS)]
         refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part)]
         named = members_that_refuse(fleet, *stacked(parts))
-        ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+        ensure_same_refusals(named, refused)
         marks, want = ([mark_of(context, one) for one in learners] for learners in (fleet, alone))
         ensure(marks == want, f"the marks of lost precision of the members are {marks}, of learners alone {want}")
 

@@ -12,6 +12,7 @@ from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.fleets import (
     MEMBERS,
     compare_members,
+    ensure_same_refusals,
     members_that_refuse,
     needs_fleets,
     new_members,
@@ -65,7 +66,7 @@ def fleet_learns_a_row_each(context: CheckContext) -> Deviation:
     last = [part.with_rows(with_huge_row(part.X, 0)) if i == 1 else part for i, part in enumerate(parts)]
     refused = [i for i, learner in enumerate(alone) if refuses(context, learner, last[i].cut(0, 1))]
     named = members_that_refuse(fleet, *row_each(last, 0))
-    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+    ensure_same_refusals(named, refused)
     rows = [CALLS * i + np.arange(CALLS) for i in range(MEMBERS)]
     members = compare_members(context, fleet, alone, chunk, "rows one by one", rows)
     return worst([members, context.compare(chunk, *pairs, of="the predictions of a fleet")])
@@ -119,7 +120,7 @@ def fleet_refuses_a_row_each(context: CheckContext) -> None:
         for k in range(3):
             refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part.cut(k, k + 1))]
             named = members_that_refuse(fleet, *row_each(parts, k))
-            ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+            ensure_same_refusals(named, refused)
         ensure_finite_and_counted(fleet, alone, "after an extreme row")
     X, y = row_each(parts, 0)
     X[1, 0, 0] = np.nan

@@ -67,9 +67,9 @@ def slide(
     """See `learn_rows`."""
     A, b = window
     c, m = len(W), len(A)
-    kind, square_of = W.dtype, (order, order)
-    squares_of = np.zeros(square_of, kind), np.zeros(square_of, kind), np.zeros(square_of, kind)
-    owner = squares_of, (np.zeros((5, order), kind), np.empty(W.shape, kind)), np.zeros((3, c, order), kind)
+    kind, shape = W.dtype, (order, order)
+    matrices = np.zeros(shape, kind), np.zeros(shape, kind), np.zeros(shape, kind)
+    owner = matrices, (np.zeros((5, order), kind), np.empty(W.shape, kind)), np.zeros((3, c, order), kind)
     (T, G, T_0), (room, changes), numbers = borrowed(owner)
     (g, u, squares), (E, C, Z) = (room[0], room[1], room[2]), (numbers[0], numbers[1], numbers[2])
     r, dz = room[3], room[4]
