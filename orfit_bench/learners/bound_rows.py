@@ -18,6 +18,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Bound, LearnerState
 
 if TYPE_CHECKING:
+    from orfit_bench.learners.parameters import SetStep
     from orfit_bench.learners.rule import Rule
 
 FLOATS = (float, np.floating)
@@ -34,26 +35,31 @@ def is_exact(y: object) -> bool:
 
 
 def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
-    """Bind the functions that the kernel offers for rows without or with one target, whose p differs by t only.
+    """Bind the functions that the kernel offers for rows without or with one target.
 
-    Returns whether it offers one for these settings.
+    p is None if it differs between rows by more than t. Returns whether the kernel offers one for these settings.
     """
     if (known := state.bound_to_names) and known.arrays is state.arrays:
         state.bound = None if state.needs_names else known
         return True
-    state.bound_to_names = None
+    state.bound_to_names, set_step = None, None
+    if p is None:
+        changing = rule.changing_parameters(state.sizes)
+        if changing is None:
+            return False
+        p, set_step = changing
     make_sample, make_row, make_rows, make_label = (
         getattr(rule.kernel, f"bind_{name}", None) for name in ("sample", "row", "rows", "label")
     )
     if make_sample and (learn_sample := make_sample(state.arrays, p)):
-        state.bound_to_names = Bound(state.arrays, _bind_sample(rule, state, learn_sample), _learn_no_rows)
+        state.bound_to_names = Bound(state.arrays, _bind_sample(rule, state, learn_sample, set_step), _learn_no_rows)
     if make_row and (learn_row := make_row(state.arrays, p)):
         record = _make_record(rule, state)
-        one = _bind_row(rule, state, learn_row, record)
-        learn_rows = make_rows(state.arrays, p) if make_rows else None
+        one = _bind_row(rule, state, learn_row, record, set_step)
+        learn_rows = make_rows(state.arrays, p) if make_rows and not set_step else None
         state.bound_to_names = Bound(state.arrays, one, _bind_rows(rule, state, one, learn_rows, record))
     if make_label and (learn_label := make_label(state.arrays, p)):
-        one = _bind_label(rule, state, learn_label)
+        one = _bind_label(rule, state, learn_label, set_step)
         state.bound_to_names = Bound(state.arrays, one, _learn_no_rows)
     state.bound = None if state.needs_names else state.bound_to_names
     return state.bound_to_names is not None
@@ -87,16 +93,16 @@ def _learn_no_rows(state: LearnerState, X: object, y: object, predict: bool) -> 
 
 
 def _bind_sample(
-    rule: Rule, state: LearnerState, learn: Callable[[Array, int], int]
+    rule: Rule, state: LearnerState, learn: Callable[[Array, int], int], set_step: SetStep | None
 ) -> Callable[[LearnerState, object, object], bool]:
-    one = _bind_row(rule, state, lambda x, t: learn(x, int(t)), None)  # the step in the place of a target
+    one = _bind_row(rule, state, lambda x, t: learn(x, int(t)), None, set_step)  # the step in the place of a target
     return lambda state, x, _: one(state, x, state.n_steps + 1)
 
 
 def _bind_label(
-    rule: Rule, state: LearnerState, learn: Callable[[Array, int], int]
+    rule: Rule, state: LearnerState, learn: Callable[[Array, int], int], set_step: SetStep | None
 ) -> Callable[[LearnerState, object, object], bool]:
-    one = _bind_row(rule, state, lambda x, place: learn(x, int(place)), _make_record(rule, state))
+    one = _bind_row(rule, state, lambda x, place: learn(x, int(place)), _make_record(rule, state), set_step)
     places, kind = {label: float(place) for place, label in enumerate(state.classes)}, type(state.classes[0])
 
     def learn_label(state: LearnerState, x: object, y: object) -> bool:
@@ -113,6 +119,7 @@ def _bind_row(
     state: LearnerState,
     learn: Callable[[Array, float], int],
     record: Callable[[LearnerState], None] | None,
+    set_step: SetStep | None,
 ) -> Callable[[LearnerState, object, object], bool]:
     arrays, dtype, d, strides, ndarray = (
         state.arrays,
@@ -144,6 +151,8 @@ def _bind_row(
         try:
             if state.permit is not permit:  # the learner has another state now
                 return False
+            if set_step:
+                set_step(state.n_steps + 1)
             if solves:
                 state.solved_weights = None
             if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good

@@ -13,7 +13,7 @@ from orfit_bench.errors import AccuracyWarning, warn
 from orfit_bench.learners import layers, validation
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.linearization import LinearizedKernel, check_predictions, prediction_weights
-from orfit_bench.learners.parameters import ParameterMaker, generator
+from orfit_bench.learners.parameters import ParameterMaker, SetStep, generator
 from orfit_bench.learners.unlearning import share_left
 from orfit_bench.spec import Draw, Method
 from orfit_bench.spec.arrays import array_type, native_dtype, to_host
@@ -216,6 +216,10 @@ class Configuration:
     def constant_parameters(self, sizes: Sizes) -> Any:
         """The kernel's p for a step of one row, if it differs between steps by p.t only; otherwise None."""
         return self._make_parameters.constant(self.layout(sizes).sizes["gradients"])
+
+    def changing_parameters(self, sizes: Sizes) -> tuple[Any, SetStep] | None:
+        """p for a step of one row, and what sets its arrays to a step; None where steps draw numbers."""
+        return self._make_parameters.changing(self.layout(sizes).sizes["gradients"])
 
     def kernel_for(self, sizes: Sizes, inputs: StepInputs | None) -> Any:
         """The object whose `learn` gets the rows: for a linear model the kernel."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections import namedtuple
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from orfit_bench.spec.types import Number
 
 NO_LIMIT = sys.maxsize
 """What a kernel sees for a setting that is None: a count no stream reaches. For a number it is infinity."""
+
+AHEAD = 256
+"""Steps whose values of schedules are computed at once for calls with a row each: alone they take microseconds."""
 
 BY_STEP = ("targets", "shapes", "inputs", "row_scale")
 """What p holds in `update` and `store` of a method that asks for it: the targets, the layers' shapes and inputs; and
@@ -67,19 +71,51 @@ class ParameterMaker:
         last = self._last
         if last is not None and last.batch_size == batch_size and len(last.draws) == steps:
             return tuple.__new__(self._type, (*last[:-3], t, batch_size, last.draws))  # one row per call: only t is new
-        times = np.arange(t, t + steps, dtype=np.int64)
-        scheduled = {n: self._values[n](times).astype(self._dtype) for n in self._schedules}
+        scheduled = {n: self._values_of(n, t, steps) for n in self._schedules}
         draws = np.empty((steps, self._draws * gradients))
         if draws.size:
-            for row, step in zip(draws, times, strict=True):
-                row[:] = generator(self._random_state, int(step)).random(row.size)
+            for i, row in enumerate(draws):
+                row[:] = generator(self._random_state, t + i).random(row.size)
         p = self._type(**{**self._values, **scheduled}, t=t, batch_size=batch_size, draws=draws)
         self._last = p if self._still else None
         return p
 
+    def _values_of(self, name: str, t: int, steps: int) -> Any:
+        """The values of a schedule for so many steps, the first of number t."""
+        return self._values[name](np.arange(t, t + steps, dtype=np.int64)).astype(self._dtype)
+
     def constant(self, gradients: int) -> Any:
         """Parameters of a step of one row, if they differ between steps by t only; otherwise None."""
         return self(1, 1, 1, gradients) if self._still else None
+
+    def changing(self, gradients: int) -> tuple[Any, SetStep] | None:
+        """Parameters of a step of one row in arrays of their own, and what sets them to another step.
+
+        None where steps draw numbers.
+        """
+        if self._draws:
+            return None
+        names = [n for n in self._schedules if not isinstance(self._values[n], Constant)]
+        p = self(1, 1, 1, gradients)
+        p = p._replace(**{n: getattr(p, n).copy() for n in names})
+        return p, SetStep([(getattr(p, n), partial(self._values_of, n)) for n in names])
+
+
+class SetStep:
+    """set_step(t) writes the values of schedules at step t to arrays of one entry."""
+
+    def __init__(self, scheduled: Sequence[tuple[Any, Callable[[int, int], Any]]]) -> None:
+        self._scheduled, self._first = scheduled, 0
+        self._blocks: list[list[float]] = []
+
+    def __call__(self, t: int) -> None:
+        """Set the arrays to the values of step t."""
+        if not (self._blocks and 0 <= t - self._first < AHEAD):
+            with np.errstate(all="ignore"):
+                self._blocks = [values_of(t, AHEAD).tolist() for _, values_of in self._scheduled]
+            self._first = t
+        for (array, _), values in zip(self._scheduled, self._blocks, strict=True):
+            array[0] = values[t - self._first]
 
 
 def generator(random_state: int, t: int) -> np.random.Generator:

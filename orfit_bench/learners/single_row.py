@@ -34,7 +34,7 @@ class SingleRow:
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p
-        self._can_bind = self._is_constant and hasattr(rule.kernel, self._name_of_function())
+        self._can_bind = hasattr(rule.kernel, self._name_of_function())
         self._x_shape = (self._n_features,)
         fields = rule.method.state
         answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution)

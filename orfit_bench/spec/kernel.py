@@ -174,10 +174,11 @@ class Kernel(Protocol):
         """Optional: a function learn(x, y) for rows x (d,) with one number y, for calls with a row each.
 
         It has the result of `learn` with a chunk of one row, to the last bit, in s itself, and is called without a
-        check of x, which is of the right shape and dtype and C-contiguous, but may hold NaN or infinity, as may y. p
-        differs between these rows by p.t only, a row was learned before, and `validate_rows` is not called. It returns
-        1; or anything else where it changed nothing and leaves the row to `learn`. None where there is no such function
-        for these settings.
+        check of x, which is of the right shape and dtype and C-contiguous, but may hold NaN or infinity, as may y. A
+        row was learned before, and `validate_rows` is not called. p.t is not the step of a row. p's arrays with an
+        entry per step have one here: it is changed to that of the step before each call, so the function has to read it
+        then. All else in p is the same for all rows. It returns 1; or anything else where it changed nothing and leaves
+        the row to `learn`. None where there is no such function for these settings.
         """
 
     def bind_sample(self, s: State, p: Params) -> Callable[[Array, int], int] | None:
@@ -187,7 +188,7 @@ class Kernel(Protocol):
         """Optional, for classifications: as `bind_row`, a function learn(x, k) for a row of class k, which is known."""
 
     def bind_rows(self, s: State, p: Params) -> Callable[[Array, Array, Array], int] | None:
-        """Optional, beside `bind_row` and under the same conditions: learn(X, y, out) for rows X (n, d) with y (n,).
+        """Optional, beside `bind_row`: learn(X, y, out) for rows X (n, d) with y (n,), where p is the same for all.
 
         out is (n,), for the prediction of each row before its step, or (0,). It returns the number of rows learned, as
         `learn` does; or a negative number where it changed nothing and leaves the rows to `learn`, as it must where a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault
@@ -33,6 +34,32 @@ fault(
     method=change(METHODS["sgd"], theory={"laws": ()}),
     kernel=reference_kernel("sgd"),
     host=(Regressor, "learn_one", _without_weight),
+)
+
+
+def _bound_to_a_step(s: Any, p: Any) -> Any:
+    """bind_row of `lms` that reads the step size when it binds."""
+    step = p.step_size[0]
+
+    def learn(x: Any, y: Any) -> int:
+        with np.errstate(all="ignore"):
+            w = s.w + step * (x * (y - x @ s.w[:, 0]))[:, None]
+        if s.w.shape[1] > 1 or not np.isfinite(w).all():
+            return 0
+        s.w[...] = w
+        return 1
+
+    return learn
+
+
+fault(
+    "bound_rows_keep_the_step_size",
+    "a function that is bound to a state takes the first step size of a schedule in all steps",
+    "learn_one_equals_partial_fit",
+    "names_are_kept",
+    "predicts_before_each_step",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms", bind_row=_bound_to_a_step),
 )
 
 checked = serialization.checked

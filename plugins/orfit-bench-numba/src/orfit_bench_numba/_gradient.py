@@ -38,28 +38,28 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
     if len(X) == 1:
         if out is not None:
             np.dot(X, s.w, out)
-        return int(learn_row(w, step[0], eps, normalized, X[0], Y[0, 0]))
+        return int(learn_row(w, step, eps, normalized, X[0], Y[0, 0]))
     predictions = np.empty(0, X.dtype) if out is None else out.reshape(-1)
     return int(learn_rows_single_output(w, step, eps, normalized, X, Y.reshape(-1), predictions))
 
 
-def bind_row(s: Any, step: float, eps: float | None) -> Callable[[Array, float], int]:
-    """A function that learns one row with one output at this step size: see `Kernel.bind_row`."""
+def bind_row(s: Any, step: Array, eps: float | None) -> Callable[[Array, float], int]:
+    """A function that learns one row with one output at the step size in `step` (1,): see `Kernel.bind_row`."""
     entry = learn_row.entry_point(s.w.dtype)
-    return partial(entry, s.w.reshape(-1), float(step), float(eps or 0.0), eps is not None)
+    return partial(entry, s.w.reshape(-1), step, float(eps or 0.0), eps is not None)
 
 
-def bind_rows(s: Any, step: float, eps: float | None) -> Callable[[Array, Array, Array], int]:
-    """A function that learns rows with one output at this step size: see `Kernel.bind_rows`."""
+def bind_rows(s: Any, step: Array, eps: float | None) -> Callable[[Array, Array, Array], int]:
+    """A function that learns rows with one output at the step size in `step` (1,): see `Kernel.bind_rows`."""
     entry, w = learn_rows_single_output.entry_point(s.w.dtype), s.w.reshape(-1)
-    return partial(entry, w, np.full(1, step, w.dtype), float(eps or 0.0), eps is not None)
+    return partial(entry, w, step, float(eps or 0.0), eps is not None)
 
 
-@compiled("w f f b r f")
-def learn_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, y: Scalar) -> Any:
+@compiled("w r f b r f")
+def learn_row(w: Array, step: Array, eps: Scalar, normalized: bool, x: Array, y: Scalar) -> Any:
     """Learn one row: returns 1, 0 if w would not be finite, or NOT_FINITE if x is not; then nothing changes."""
     f, square = dot_products(w, x)
-    return apply_row(w, step, eps, normalized, x, y - f, square)
+    return apply_row(w, step[0], eps, normalized, x, y - f, square)
 
 
 @inline

@@ -24,6 +24,11 @@ LOSS_PARAMETERS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile
 """The setting that is the parameter of a loss."""
 
 
+def loss_of(p: Any) -> tuple[int, float]:
+    """The number of the loss and its parameter."""
+    return LOSSES[p.loss], float(getattr(p, LOSS_PARAMETERS[p.loss])) if p.loss in LOSS_PARAMETERS else 0.0
+
+
 @inline
 def loss_slope(loss: int, e: Any, y: Any, parameter: Any) -> Any:
     """The derivative of the loss l(y, f) by f, as a function of e = y - f; 0 at a kink, NaN if e is NaN."""

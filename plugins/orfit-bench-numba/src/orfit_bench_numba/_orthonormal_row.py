@@ -26,18 +26,18 @@ LARGEST_GROWTH = 100.0
 
 def bind_oja(s: Any, p: Any) -> Callable[[Array], bool]:
     """A function that learns a row y by C <- QR(C + step y c')."""
-    return partial(learn_orthonormal.entry_point(s.basis.dtype), s.basis, float(p.step_size[0]), False)
+    return partial(learn_orthonormal.entry_point(s.basis.dtype), s.basis, p.step_size, False)
 
 
 def bind_krasulina(s: Any, p: Any) -> Callable[[Array], bool]:
     """A function that learns a row y by C <- QR(C + step (y - C c) c')."""
-    return partial(learn_orthonormal.entry_point(s.basis.dtype), s.basis, float(p.step_size[0]), True)
+    return partial(learn_orthonormal.entry_point(s.basis.dtype), s.basis, p.step_size, True)
 
 
-@compiled("W f b r")
-def learn_orthonormal(C: Array, step: Scalar, is_residual: bool, y: Array) -> Any:
+@compiled("W r b r")
+def learn_orthonormal(C: Array, step: Array, is_residual: bool, y: Array) -> Any:
     """Learn y; returns False, and changes nothing, where it would lose digits or a number is not finite."""
-    return rotate(C, y, step, is_residual, np.empty((4, C.shape[1]), C.dtype), np.empty(len(C), C.dtype))
+    return rotate(C, y, step[0], is_residual, np.empty((4, C.shape[1]), C.dtype), np.empty(len(C), C.dtype))
 
 
 @inline

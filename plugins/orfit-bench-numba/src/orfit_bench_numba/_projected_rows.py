@@ -19,14 +19,14 @@ from orfit_bench_numba._finite import NOT_FINITE, is_step_finite
 from orfit_bench_numba._products import four_rows_times, row_times
 
 
-@compiled("W w I b b f b r f")
+@compiled("W w I b b r b r f")
 def learn_row(
     basis: Array,
     w: Array,
     count: Indices,
     can_grow: bool,
     fits: bool,
-    step: Scalar,
+    step: Array,
     bounded: bool,
     x: Array,
     y: Scalar,
@@ -41,7 +41,7 @@ def learn_row(
     learned = NOT_FINITE
     if size < np.inf and np.isfinite(y):
         full = can_grow and count[0] == len(basis)
-        learned = learn_direction(basis, w, r, count, full, fits, step, bounded, x, size, y - f)
+        learned = learn_direction(basis, w, r, count, full, fits, step[0], bounded, x, size, y - f)
     hold(new)
     return learned
 

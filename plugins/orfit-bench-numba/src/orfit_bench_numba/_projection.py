@@ -48,11 +48,12 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
     return learn_in_blocks(learn, X, len(s.basis))
 
 
-def bind_row(s: Any, limit: int | None, step: float | None = None, bounded: bool = False) -> Callable[..., int]:
-    """A function that learns one row with one output: see `Kernel.bind_row`. limit is that of the basis."""
+def bind_row(s: Any, limit: int | None, step: Array | None = None, bounded: bool = False) -> Callable[..., int]:
+    """A function that learns one row with one output: see `Kernel.bind_row`. limit is that of the basis, step (1,)."""
     can_grow = limit is None or len(s.basis) < limit
     entry = learn_row.entry_point(s.w.dtype)
-    return partial(entry, s.basis, s.w.reshape(-1), s.count, can_grow, step is None, float(step or 0.0), bounded)
+    size = np.zeros(1, s.w.dtype) if step is None else step
+    return partial(entry, s.basis, s.w.reshape(-1), s.count, can_grow, step is None, size, bounded)
 
 
 def _fit_block_of_rows(s: Any, X: Array, Y: Array, predictions: Array, step: Array | None, bounded: bool) -> int:

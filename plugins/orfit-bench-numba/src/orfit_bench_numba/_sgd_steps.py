@@ -33,6 +33,13 @@ class Schedule(NamedTuple):
     counts: Array
 
 
+def fields_of(s: Any) -> tuple[Array, Array, Array, Array]:
+    """w, previous, average and the average's weight as vectors; those that s does not have are of size 0."""
+    none = np.empty(0, s.w.dtype)
+    previous, average = getattr(s, "previous", none), getattr(s, "average", none)
+    return s.w.reshape(-1), previous.reshape(-1), average.reshape(-1), getattr(s, "average_weight", none).reshape(-1)
+
+
 @compiled("R R R (w w w w) (r r r) (i f) (f f) i i b W")
 def descend(
     X: Array,

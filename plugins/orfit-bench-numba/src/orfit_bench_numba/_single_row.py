@@ -18,13 +18,13 @@ from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._strip_products import add_row_products
 
 
-@compiled("W W W f r")
-def learn_sanger(C: Array, B: Array, G: Array, step: Scalar, y: Array) -> Any:
+@compiled("W W W r r")
+def learn_sanger(C: Array, B: Array, G: Array, steps: Array, y: Array) -> Any:
     """C <- C + step r x'; B and G are work space, for C' and the Cholesky factor of C'C.
 
     They have k rows up to a multiple of four; those of B beyond k are zero.
     """
-    (d, k), one = C.shape, C.dtype.type(1)
+    (d, k), one, step = C.shape, C.dtype.type(1), steps[0]
     x, e, r = np.zeros(k, C.dtype), np.zeros(k, C.dtype), np.empty(d, C.dtype)
     size = one - one
     transpose(B, C)
@@ -95,10 +95,10 @@ def solve_transposed(R: Array, c: Array) -> None:
             c[j] -= c[i] * R[i, j]
 
 
-@compiled("W W f r")
-def learn_implicit(C: Array, inverse: Array, step: Scalar, y: Array) -> Any:
+@compiled("W W r r")
+def learn_implicit(C: Array, inverse: Array, steps: Array, y: Array) -> Any:
     """C <- C + step / (1 + step |x|^2) r x', and the inverse of C'C."""
-    (d, k), one = C.shape, C.dtype.type(1)
+    (d, k), one, step = C.shape, C.dtype.type(1), steps[0]
     c, x, u, r = np.zeros(k, C.dtype), np.empty(k, C.dtype), np.empty(k, C.dtype), np.empty(d, C.dtype)
     add_products(C, y, c)
     numbers = C.reshape(C.size)

@@ -72,10 +72,10 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
     entry = learn_row.entry_point(w.dtype)
     arrays = w.reshape(-1), s.rows, s.targets, s.count, make_workspace(order, len(w), w.dtype), order
     max_size, condition = 2.0 ** (np.finfo(w.dtype).maxexp // 4), 0.0 if w.dtype == np.float32 else MAX_CONDITION
-    limits = float(p.step_size[0]), float(p.eps), max_size, condition
+    step, limits = p.step_size, (float(p.eps), max_size, condition)
 
     def learn(x: Array, y: float) -> int:
-        learned: int = entry(*arrays, x, y, *limits)
+        learned: int = entry(*arrays, x, y, step[0], *limits)
         return learned
 
     return learn

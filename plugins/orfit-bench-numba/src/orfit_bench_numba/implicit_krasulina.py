@@ -86,7 +86,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
 
 def bind(s: Any, p: Any) -> Callable[[Array], bool]:
     """A function that learns one row; not the first one, which computes the inverse."""
-    return partial(learn_implicit.entry_point(s.basis.dtype), s.basis, s.inverse, float(p.step_size[0]))
+    return partial(learn_implicit.entry_point(s.basis.dtype), s.basis, s.inverse, p.step_size)
 
 
 learn = make_learn(rule, learn_rows, bind)

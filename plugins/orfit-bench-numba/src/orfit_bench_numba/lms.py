@@ -22,14 +22,14 @@ def bind_row(s: Any, p: Any) -> Any:
     """The same for one row of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
-    return _gradient.bind_row(s, p.step_size[0], None)
+    return _gradient.bind_row(s, p.step_size, None)
 
 
 def bind_rows(s: Any, p: Any) -> Any:
     """The same for rows of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
-    return _gradient.bind_rows(s, p.step_size[0], None)
+    return _gradient.bind_rows(s, p.step_size, None)
 
 
 def bind_members(s: Any, p: Any) -> Any:

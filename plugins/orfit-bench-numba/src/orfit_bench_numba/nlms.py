@@ -27,14 +27,14 @@ def bind_row(s: Any, p: Any) -> Any:
     """The same for one row of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
-    return _gradient.bind_row(s, p.step_size[0], p.eps)
+    return _gradient.bind_row(s, p.step_size, p.eps)
 
 
 def bind_rows(s: Any, p: Any) -> Any:
     """The same for rows of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
-    return _gradient.bind_rows(s, p.step_size[0], p.eps)
+    return _gradient.bind_rows(s, p.step_size, p.eps)
 
 
 def bind_members(s: Any, p: Any) -> Any:

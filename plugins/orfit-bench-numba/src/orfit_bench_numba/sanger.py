@@ -113,7 +113,7 @@ def bind(s: Any, p: Any) -> Callable[[Array], bool]:
     (d, k), kind = s.basis.shape, s.basis.dtype
     rows = -(-k // 4) * 4
     room = BACKEND.asarray(np.zeros((rows, d), kind)), BACKEND.asarray(np.zeros((rows, rows), kind))
-    return partial(learn_sanger.entry_point(s.basis.dtype), s.basis, *room, float(p.step_size[0]))
+    return partial(learn_sanger.entry_point(s.basis.dtype), s.basis, *room, p.step_size)
 
 
 learn = make_learn(rule, learn_rows, bind)

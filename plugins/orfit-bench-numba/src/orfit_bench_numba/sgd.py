@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba import _complex_rows, _gradient
+from orfit_bench_numba import _complex_rows, _gradient, _sgd_row
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gradient import learn_by_gradient
-from orfit_bench_numba._losses import LOSS_PARAMETERS, LOSSES
+from orfit_bench_numba._losses import loss_of
 from orfit_bench_numba._sgd_fleets import fleet_learn
-from orfit_bench_numba._sgd_steps import descend
+from orfit_bench_numba._sgd_steps import descend, fields_of
 from orfit_bench_numpy.sgd import is_plain, slopes
 from orfit_bench_numpy.sgd import learn as learn_complex
 
@@ -50,15 +50,16 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row of real numbers with one output, where it is the step of `lms`; otherwise None."""
-    is_real = s.w.dtype.kind == "f"
-    return _gradient.bind_row(s, p.step_size[0], None) if is_real and is_plain(s, p) else None
+    """The same for one row of real numbers with one output; None where no such function is compiled."""
+    if s.w.dtype.kind != "f":
+        return None
+    return _gradient.bind_row(s, p.step_size, None) if is_plain(s, p) else _sgd_row.bind_row(s, p)
 
 
 def bind_rows(s: Any, p: Any) -> Any:
-    """The same for rows of real numbers with one output."""
+    """The same for rows of real numbers with one output, where it is the step of `lms`; otherwise None."""
     is_real = s.w.dtype.kind == "f"
-    return _gradient.bind_rows(s, p.step_size[0], None) if is_real and is_plain(s, p) else None
+    return _gradient.bind_rows(s, p.step_size, None) if is_real and is_plain(s, p) else None
 
 
 def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -91,13 +92,10 @@ def ahead(s: Any, p: Any) -> Array:
 
 def _descend(s: Any, X: Array, Y: Array, E: Array, p: Any, rows: int, out: Array, careful: bool) -> int:
     """The number of rows learned, in steps of `rows` rows; a single step if the errors E at v are given."""
-    none = np.empty(0, X.dtype)
-    weights = [getattr(s, name, none).reshape(-1) for name in ("w", "previous", "average", "average_weight")]
     counts = p.weights
     if p.averaging != "weighted":
         counts = np.ones_like(counts)
         counts[: max(0, p.tail_start - p.t) if p.averaging == "tail" else 0] = 0
     beta = p.momentum if p.t > 1 else np.append(0, p.momentum[1:]).astype(X.dtype)
-    parameter = getattr(p, LOSS_PARAMETERS[p.loss]) if p.loss in LOSS_PARAMETERS else 0.0
-    schedule, loss, penalty = (p.step_size, beta, counts), (LOSSES[p.loss], parameter), (p.ridge, p.radius)
-    return int(descend(X, Y, E, tuple(weights), schedule, loss, penalty, rows, p.batch_size, careful, out))
+    schedule, penalty = (p.step_size, beta, counts), (p.ridge, p.radius)
+    return int(descend(X, Y, E, fields_of(s), schedule, loss_of(p), penalty, rows, p.batch_size, careful, out))

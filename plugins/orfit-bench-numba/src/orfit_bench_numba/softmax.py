@@ -29,7 +29,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def bind_label(s: Any, p: Any) -> Any:
     """The same for one row of a known class."""
-    return partial(learn_label.entry_point(s.w.dtype), s.w, s.seen, float(p.step_size[0]), float(p.ridge))
+    return partial(learn_label.entry_point(s.w.dtype), s.w, s.seen, p.step_size, float(p.ridge))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
@@ -76,13 +76,13 @@ def learn_all_rows(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge
     return learn_rows(0, len(X), w, seen, X, Y, step, ridge, e, known, out)
 
 
-@compiled("W w f f r i")
-def learn_label(w: Array, seen: Array, step: Scalar, ridge: Scalar, x: Array, label: int) -> Any:
+@compiled("W w r f r i")
+def learn_label(w: Array, seen: Array, step: Array, ridge: Scalar, x: Array, label: int) -> Any:
     """Learn a row of this class; returns 1, or 0 where the step would not be finite and nothing has changed."""
     d, c = w.shape
-    e, Y, steps = np.empty(c, w.dtype), np.zeros((1, c), w.dtype), np.empty(1, w.dtype)
-    Y[0, label], steps[0] = 1, step
-    return learn_rows(0, 1, w, seen, x.reshape((1, d)), Y, steps, ridge, e, np.empty(c, np.bool_), Y[:0])
+    e, Y = np.empty(c, w.dtype), np.zeros((1, c), w.dtype)
+    Y[0, label] = 1
+    return learn_rows(0, 1, w, seen, x.reshape((1, d)), Y, step, ridge, e, np.empty(c, np.bool_), Y[:0])
 
 
 @inline
