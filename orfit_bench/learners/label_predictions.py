@@ -142,6 +142,8 @@ class LabelPredictions(Learner):
         >>> learner.predict_one([0.1, 0.9])
         'dog'
         """
+        if (row := self._single_row) and (scores := row.predict_outputs(self._state, x)) is not None and scores.size:
+            return self._begun().classes[int(scores[0].argmax())]
         X = self._row_to_predict(x)
         label: Label = self._labels(self.rule.predict(self._begun(), X)).tolist()[0]
         return label

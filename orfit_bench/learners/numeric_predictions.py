@@ -100,6 +100,8 @@ class NumericPredictions(Learner):
         row = self._single_row
         if row and (prediction := row.predict_number(self._state, x)) is not None:
             return prediction
+        if row and not row.sizes.y_is_1d and (outputs := row.predict_outputs(self._state, x)) is not None:
+            return outputs[0]
         if short := self._plain_row(x):
             row, plain = short
             with np.errstate(all="ignore"):  # a prediction may be infinite

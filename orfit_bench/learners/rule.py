@@ -201,3 +201,7 @@ class Rule(Configuration):
     def is_dynamic(self, sizes: Sizes) -> bool:
         """Whether the settings change the state between rows."""
         return False
+
+    def moves_weights(self, sizes: Sizes) -> bool:
+        """Whether the settings change the weights between rows, so that a prediction needs those after the change."""
+        return False

@@ -37,9 +37,8 @@ class SingleRow:
         self._can_bind = hasattr(rule.kernel, self._name_of_function())
         self._x_shape = (self._n_features,)
         fields = rule.method.state
-        answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution)
-        self._choose_weights = fields.prediction_weights
-        self._weights = fields.weights if self._y_is_1d and answers_by_weights and self._dtype.kind == "f" else None
+        self._predicts = not (rule.moves_weights(sizes) or fields.predict) and self._dtype.kind == "f"
+        self._choose_weights, self._weights, self._solves = fields.prediction_weights, fields.weights, fields.solution
         if p is not None:
             t = p._fields.index("t")
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
@@ -97,7 +96,7 @@ class SingleRow:
     def predict_number(self, state: LearnerState | None, x: object) -> Any:
         """The prediction x'w for x (d,), a scalar of NumPy; None if the general path has to find it or refuse x."""
         if (
-            self._weights is None
+            not (self._predicts and self._y_is_1d)
             or type(x) is not np.ndarray
             or state is None
             or state.interrupted
@@ -106,12 +105,30 @@ class SingleRow:
             or x.dtype is not self._dtype
         ):
             return None
-        if self._choose_weights:
-            w = self._choose_weights(state.arrays, self._rule.settings)
-        else:
-            w = getattr(state.arrays, self._weights)
+        w = self._weights_of(state)
+        if w is None:
+            return None
         prediction = x.dot(w)[0]
         return prediction if math.isfinite(prediction) else None
+
+    def predict_outputs(self, state: LearnerState | None, x: object) -> Array | None:
+        """The predictions (1, c) for x (d,); None if the general path has to find them or refuse x."""
+        X = self.as_rows(state, x) if self._predicts else None
+        if X is None or state is None or (w := self._weights_of(state)) is None:
+            return None
+        with np.errstate(all="ignore"):  # a prediction may be infinite
+            predictions: Array = X @ w
+        return predictions
+
+    def _weights_of(self, state: LearnerState) -> Array | None:
+        """The weights (p, r) of predictions; None if they have to be solved for."""
+        if self._solves:
+            solved: Array | None = state.solved_weights
+            return solved
+        if self._choose_weights:
+            return self._choose_weights(state.arrays, self._rule.settings)
+        w: Array = getattr(state.arrays, self._weights)
+        return w
 
     def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:
         """Return x (d,) as rows (1, d), finite with `check`; None if the general path has to be taken."""

@@ -93,6 +93,11 @@ class FilterRule(Rule):
         """Whether the settings change the state between rows."""
         return bool(self.constant_parameters(sizes).is_dynamic.any())
 
+    def moves_weights(self, sizes: Sizes) -> bool:
+        """Whether the settings change the mean between rows."""
+        p = self.constant_parameters(sizes)
+        return p.transition is not None or p.control is not None
+
     def kernel_for(self, sizes: Sizes, inputs: StepInputs | None) -> Any:
         """The kernel itself, unless model or transition are nonlinear."""
         return self.linearized(sizes) if self.runs_user_code(inputs) else self.kernel
