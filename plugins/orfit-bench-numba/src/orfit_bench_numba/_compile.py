@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from threading import Timer
 from typing import Any, TypeVar
@@ -197,11 +198,20 @@ def last_change() -> float:
     return max(file.stat().st_mtime for file in package_files())
 
 
+@cache
+def source_hash() -> str:
+    """A hash of all code of the package, as this process found it: files of a wheel may all have the same time."""
+    digest = sha256()
+    for file in package_files():
+        code = file.read_bytes()
+        digest.update(f"{file.name} {len(code)} ".encode() + code)
+    return digest.hexdigest()
+
+
 def stamp_package(version: Any) -> None:
     """Recompile when any file of the package has changed: Numba itself checks only the file of the function."""
-    files = package_files()
     if hasattr(version._cache, "_cache_file"):  # private to Numba, which offers no public way
-        version._cache._cache_file._source_stamp = [(f.name, f.stat().st_mtime, f.stat().st_size) for f in files]
+        version._cache._cache_file._source_stamp = source_hash()
 
 
 def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
