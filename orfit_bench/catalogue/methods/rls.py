@@ -36,7 +36,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
     """Require, without a prior, a first block that determines all weights and leaves P enough digits."""
-    if settings["ridge"] or not settings["forgetting_factor"] or steps:
+    if steps or settings["ridge"] or not settings["forgetting_factor"]:
         return
     if not linear:
         raise ValueError("rls with ridge=0 learns the linear model only: set ridge > 0")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +19,36 @@ NAMED = 5
 """Members that a message names, at most."""
 
 
+class _NotedSettings(Mapping[str, Any]):
+    """Settings that note which of them were read."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return self._settings[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings)
+
+    def __len__(self) -> int:
+        return len(self._settings)
+
+
 def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array) -> None:
-    """Refuse the rows that the method's own check refuses, with the settings and the step of each member."""
+    """Refuse the rows that the method's own check refuses, with the settings and the step of each member.
+
+    A check that reads no setting in which the members differ is called once for all rows.
+    """
     validate = members.shared.method.kernel.validate_rows
     if validate is None or not len(rows.X):
         return
-    if not members.varying:
-        with suppress(ValueError):  # a look at each member says whose row it is
-            validate(members.shared.settings, int(state.n_steps[rows.places].min()), rows.X, Y, False, True)
+    common = _NotedSettings(members.shared.settings)
+    with suppress(ValueError):  # a look at each member says whose row it is
+        validate(common, int(state.n_steps[rows.places].min()), rows.X, Y, False, True)
+        if common.read.isdisjoint(members.varying):
             return
     for j, i in enumerate(rows.members.tolist()):
         part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
