@@ -47,6 +47,7 @@ def test_kernels_know_arrays_only(path):
         "concurrent",
         "contextlib",
         "functools",
+        "hashlib",
         "llvmlite",
         "numba",
         "os",
