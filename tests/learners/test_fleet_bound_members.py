@@ -18,6 +18,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("lms", {"step_size": [0.1, 0.2, 0.05, 0.01, 0.3]}),
     ("nlms", {"step_size": 0.5}),
     ("rls", {"forgetting_factor": [1.0, 0.99, 0.9, 1.01, 0.95]}),
+    ("sgd", {"step_size": [0.1, 0.2, 0.05, 0.01, 0.3]}),
 ]
 
 
@@ -56,7 +57,7 @@ def test_the_result_is_that_of_the_general_path(
     assert fleet.n_samples_seen_.tolist() == [7] * SIZE
 
 
-@pytest.mark.parametrize("method", ["lms", "nlms", "rls"])
+@pytest.mark.parametrize("method", ["lms", "nlms", "rls", "sgd"])
 @pytest.mark.parametrize("place", ["X", "y"])
 @pytest.mark.parametrize("member", [0, SIZE - 1])
 def test_numbers_that_are_not_finite_change_nothing(
@@ -71,7 +72,7 @@ def test_numbers_that_are_not_finite_change_nothing(
     assert fleet.to_bytes() == before
 
 
-@pytest.mark.parametrize("method", ["lms", "nlms", "rls"])
+@pytest.mark.parametrize("method", ["lms", "nlms", "rls", "sgd"])
 @pytest.mark.parametrize("member", [0, 2, SIZE - 1])
 def test_a_member_that_diverges_is_named_and_the_others_learn(
     method: str, member: int, rng: np.random.Generator

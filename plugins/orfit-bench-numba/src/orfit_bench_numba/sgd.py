@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba import _complex_rows, _gradient, _sgd_row
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba import _complex_rows, _gradient, _sgd_fleets, _sgd_row, lms
+from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._losses import loss_of
-from orfit_bench_numba._sgd_fleets import fleet_learn
 from orfit_bench_numba._sgd_steps import descend, fields_of
 from orfit_bench_numpy.sgd import is_plain, slopes
 from orfit_bench_numpy.sgd import learn as learn_complex
 
-__all__ = ["ahead", "bind_row", "bind_rows", "fleet_learn", "learn", "move", "slopes", "step", "update"]
+__all__ = ["ahead", "bind_members", "bind_row", "bind_rows", "fleet_learn", "learn", "move", "slopes", "step", "update"]
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -60,6 +59,24 @@ def bind_rows(s: Any, p: Any) -> Any:
     """The same for rows of real numbers with one output, where it is the step of `lms`; otherwise None."""
     is_real = s.w.dtype.kind == "f"
     return _gradient.bind_rows(s, p.step_size, None) if is_real and is_plain(s, p) else None
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    """The same for the rows of the members of a fleet."""
+    learn_members = lms.fleet_learn if _are_plain(s, p) else _sgd_fleets.fleet_learn
+    learned: Indices = learn_members(s, X, Y, p, out)
+    return learned
+
+
+def bind_members(s: Any, p: Any) -> Any:
+    """The same for a row of each member with one output, where it is the step of `lms`; otherwise None."""
+    return lms.bind_members(s, p) if _are_plain(s, p) else None
+
+
+def _are_plain(s: Any, p: Any) -> bool:
+    """`is_plain` for all members of a fleet."""
+    has_more = p.ridge.any() or hasattr(s, "previous") or hasattr(s, "average")
+    return p.loss[0] == "square" and not has_more and bool(np.isinf(p.radius).all())
 
 
 def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
