@@ -76,3 +76,13 @@ def test_targets_of_members_with_own_step_sizes_are_checked() -> None:
     bad[3] = 0.5
     with pytest.raises(ValueError, match=r"row 0 holds 0\.5.*member 3"):
         fleet.partial_fit(X, bad)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("method", ["lms", "sgd", "rls"])
+def test_a_call_without_rows_changes_nothing(method: str, backend: str) -> None:
+    fleet = ob.fleet(method, N, backend=backend).partial_fit(*tick(1.0))
+    before = fleet.to_bytes()
+    fleet.partial_fit(np.empty((N, 0, D)), np.empty((N, 0)))
+    fleet.partial_fit(np.empty((0, D)), np.empty(0), which=np.empty(0, int))
+    assert fleet.to_bytes() == before

@@ -74,9 +74,9 @@ def bind_members(s: Any, p: Any) -> Any:
 
 
 def _are_plain(s: Any, p: Any) -> bool:
-    """`is_plain` for all members of a fleet."""
+    """`is_plain` for all members that have rows, which have one loss."""
     has_more = p.ridge.any() or hasattr(s, "previous") or hasattr(s, "average")
-    return p.loss[0] == "square" and not has_more and bool(np.isinf(p.radius).all())
+    return set(p.loss[:1]) <= {"square"} and not has_more and bool(np.isinf(p.radius).all())
 
 
 def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
