@@ -1,7 +1,8 @@
 """Affine projection (survey, APA; with all rows APA-dagger).
 
-Rows are learned one after another by `_sliding_apa`, a single row by `_apa_row`. They square the rows, so a window of
-nearly dependent rows is solved by an SVD. Write w and the window.
+Rows are learned one after another by `_sliding_apa`, a single row by `_apa_row`; by `_tall_apa` where the window has
+more rows than features. They square the rows, so a window of nearly dependent rows, or columns, is solved by an SVD.
+Write w and the window.
 """
 
 from collections.abc import Callable
@@ -10,21 +11,27 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.linalg import regularized_inverse
-from orfit_bench_numba import _complex_apa
+from orfit_bench_numba import _complex_apa, _tall_apa
 from orfit_bench_numba._apa_fleets import make_apa_fleet_learn
 from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, learn_rows
+from orfit_bench_numpy import apa as reference
 from orfit_bench_numpy.apa import step_members as step_members
 
 COMPLEX = True
+MAX_TOGETHER = 64
+"""The most rows that the reference learns together."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
     if X.dtype.kind == "c":
         return _complex_apa.learn(s, X, Y, p, out)
-    done, predictions = 0, np.empty(Y.shape, Y.dtype) if out is None else out
+    predictions = np.empty(Y.shape, Y.dtype) if out is None else out
+    if p.projection_order > X.shape[1]:
+        return learn_past_d(s, X, Y, p, predictions)
+    done = 0
     if len(X) == 1 and Y.shape[1] == 1 and (bound := bind_row(s, p)):
         np.dot(X, s.w, predictions)
         if bound(X[0], Y[0, 0]):
@@ -33,52 +40,123 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         part = slice(done, min(done + RENEWAL_PERIOD, len(X)))
         learned = learn_block(s, X[part], Y[part], p.step_size[part], p, predictions[part])
         if not learned:
-            A, here = X[done : done + 1], slice(done, done + 1)
-            predictions[here] = A @ s.w
-            learned = int(update(s, A, Y[here] - predictions[here], p.at(done)))
+            here = slice(done, done + 1)
+            learned = learn_by_svd(s, X[here], Y[here], p.at(done), predictions[here])
             if not learned:
                 return done
         done += learned
     return done
 
 
+def learn_past_d(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
+    """The same where the window may have more than d rows.
+
+    Columns that depend on each other often do so for many rows: the reference takes twice as many each time, together.
+    """
+    done, many, d = 0, 1, X.shape[1]
+    while done < len(X):
+        rows_kept = min(int(s.count[0]), p.projection_order - 1)
+        learn_some, most = (learn_tall, RENEWAL_PERIOD) if rows_kept >= d else (learn_block, d - rows_kept)
+        part = slice(done, min(done + most, len(X)))
+        learned = learn_some(s, X[part], Y[part], p.step_size[part], p, predictions[part])
+        if learned:
+            many = 1
+        else:
+            here, n = slice(done, done + many), len(X[done : done + many])
+            learned = learn_by_svd(s, X[here], Y[here], p.at(done, n), predictions[here])
+            if learned < n:
+                return done + learned
+            many = min(2 * many, MAX_TOGETHER)
+        done += learned
+    return done
+
+
 def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
     """Learn the first rows of X; returns how many: none if the rows of the window nearly depend on each other."""
-    n, kind, w = int(s.count[0]), np.finfo(X.dtype), s.w
-    max_size = 2.0 ** (kind.maxexp // 4)
-    k = min(n, p.projection_order - 1)
-    if k >= X.shape[1] or not max(w.max(), -w.min()) < max_size**3:
+    n, w = int(s.count[0]), s.w
+    if not max(w.max(), -w.min()) < max_step(X.dtype) ** 3:
         return 0
-    old, limits = slice(n - k, n), (min(p.projection_order, k + len(X)), p.eps, max_size)
-    W, window, condition = np.ascontiguousarray(w.T), (s.rows[old], s.targets[old]), MAX_CONDITION
+    k = min(n, p.projection_order - 1)
+    old, limits = slice(n - k, n), (min(p.projection_order, k + len(X)), p.eps, max_step(X.dtype))
+    W, window = np.ascontiguousarray(w.T), (s.rows[old], s.targets[old])
     learned = 0
     if X.dtype == np.float32:
         learned = int(learn_rows(W, window, X, Y, step, predictions, *limits, 0.0))
-        condition = 0.25 / float(kind.eps) ** 0.5
     if not learned:  # in float64, since float32 has too few digits for the products of correlated rows
         W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (W, *window, X, Y, step, predictions))
-        learned = int(learn_rows(W, (A, b), *rows, found, *limits, condition))
+        learned = int(learn_rows(W, (A, b), *rows, found, *limits, max_condition(X.dtype)))
         predictions[:learned] = found[:learned]
     w[...] = W.T
     append_to_window(s, X[:learned], Y[:learned])
     return learned
 
 
+def learn_tall(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
+    """The same for windows of more than d rows; in float64, a row with one output first as bound."""
+    fields, limits = (s.w.T, s.rows, s.targets), (p.projection_order, p.eps, max_step(X.dtype))
+    is_bound = X.dtype == np.float32 and Y.shape == (1, 1)
+    if is_bound and _tall_apa.learn_rows(*fields, s.count, X, Y, step, predictions, *limits, 0.0):
+        return 1
+    W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (*fields, X, Y, step, predictions))
+    learned = int(_tall_apa.learn_rows(W, A, b, s.count, *rows, found, *limits, max_condition(X.dtype)))
+    predictions[:learned] = found[:learned]
+    for field, new in zip(fields, (W, A, b), strict=True):
+        if learned and not np.may_share_memory(field, new):
+            field[...] = new
+    return learned
+
+
+def max_step(dtype: Any) -> float:
+    """The largest square of a row, and the largest step, for which no number overflows."""
+    return float(2.0 ** (np.finfo(dtype).maxexp // 4))
+
+
+def max_condition(dtype: Any) -> float:
+    """The largest condition number of a window, in float64, that is surely below the cut-off of this dtype."""
+    return 0.25 / float(np.finfo(dtype).eps) ** 0.5 if dtype == np.float32 else MAX_CONDITION
+
+
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
-    """The same for one row of real numbers with one output; None if the window may hold more than d rows."""
+    """The same for one row of real numbers with one output."""
     order, w = p.projection_order, s.w
-    if w.dtype.kind == "c" or order is None or order > len(w):
+    if w.dtype.kind == "c":
         return None
+    condition = 0.0 if w.dtype == np.float32 else MAX_CONDITION
+    limits = float(p.eps), max_step(w.dtype), condition
+    if order > len(w):
+        return bind_tall_row(s, p.step_size, order, limits)
     entry = learn_row.entry_point(w.dtype)
     arrays = w.reshape(-1), s.rows, s.targets, s.count, make_workspace(order, len(w), w.dtype), order
-    max_size, condition = 2.0 ** (np.finfo(w.dtype).maxexp // 4), 0.0 if w.dtype == np.float32 else MAX_CONDITION
-    step, limits = p.step_size, (float(p.eps), max_size, condition)
+    step = p.step_size
 
     def learn(x: Array, y: float) -> int:
         learned: int = entry(*arrays, x, y, step[0], *limits)
         return learned
 
     return learn
+
+
+def bind_tall_row(s: Any, step: Array, order: int, limits: tuple[float, ...]) -> Callable[[Array, float], int]:
+    """The same for windows that grow beyond d rows; the first d rows are not learned by it."""
+    dtype, shape = s.w.dtype, (1, len(s.w))
+    entry, Y = _tall_apa.learn_rows.entry_point(dtype), np.empty((1, 1), dtype)
+    window = s.w.reshape(shape), s.rows, s.targets, s.count
+    rest = Y, step, np.empty_like(Y), order, *limits
+
+    def learn(x: Array, y: float) -> int:
+        Y[0, 0] = y
+        learned: int = entry(*window, x.reshape(shape), *rest)
+        return learned
+
+    return learn
+
+
+def learn_by_svd(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
+    """The same by the SVD of each window."""
+    if len(X) > 1:
+        return int(reference.learn(s, X, Y, p, predictions))
+    predictions[...] = X @ s.w
+    return int(update(s, X, Y - predictions, p))
 
 
 def append_to_window(s: Any, X: Array, Y: Array) -> None:
