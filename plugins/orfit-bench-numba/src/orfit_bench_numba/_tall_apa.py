@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.linalg import UNEVEN
 from orfit_bench_numba._apa_row import add_rows, invert_root
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._borrow import borrowed, hold
@@ -40,7 +41,7 @@ def learn_rows(
 
     Learns none where less than d rows of the window stay when a row joins, or where it is to grow beyond the room of
     its arrays. Stops where `_sliding_apa.learn_rows` does, with the columns of A in the place of its rows; and with
-    eps at a row of zeros: the reference, which divides rows by their sizes, keeps less digits of such windows.
+    eps at rows of very different sizes: the reference, which divides them by their sizes, keeps less digits of these.
     """
     (c, d), n, kind = W.shape, count[0], W.dtype
     k = min(n, order - 1)
@@ -48,13 +49,12 @@ def learn_rows(
         return 0
     kept = np.empty((k + len(X), d), kind), np.empty((c, k + len(X)), kind)
     columns = np.empty((d, k), kind)
-    owner = kept, columns, np.zeros((3, d, d), kind), np.empty((c + 2, d), kind), np.empty((2, k + len(X)), kind)
-    (R, B), Q, (G, T, T_0), numbers, (r, f) = borrowed(owner)
+    owner = kept, columns, np.zeros((3, d, d), kind), np.empty((c + 2, d), kind), np.empty((3, k + len(X)), kind)
+    (R, B), Q, (G, T, T_0), numbers, (r, f, sizes) = borrowed(owner)
     Z, u, v = numbers[:c], numbers[c], numbers[c + 1]
-    zeros = -1  # the last row of zeros
     for j in range(k):
         append_row(R, B, j, rows[n - k + j], targets[n - k + j])
-        zeros = j if dot(R[j], R[j]) == 0 else zeros
+        sizes[j] = largest(R[j])
     form_products(G, R[:k], Q)
     peak, learned = kind.type(0), len(X)
     for i in range(len(X)):
@@ -67,8 +67,8 @@ def learn_rows(
             add_square(G, kind.type(-1), R[first - 1])
         square = invert_root(G, T, d, eps, max_size)
         safe, accurate = judge_window(square, peak, eps, max_condition, G, T_0, u, d, max_size)
-        zeros = k + i if dot(x, x) == 0 else zeros
-        safe = safe and (eps == 0 or zeros < first)
+        sizes[k + i] = largest(x)
+        safe = safe and (eps == 0 or not sizes[first:last].max() > UNEVEN * sizes[first:last].min())
         for a in range(c):
             w, z = W[a], Z[a]
             out[i, a] = dot(x, w)
@@ -91,6 +91,15 @@ def append_row(R: Array, B: Array, j: int, x: Array, y: Array) -> None:
     copy(R[j], x)
     for a in range(len(y)):
         B[a, j] = y[a]
+
+
+@inline
+def largest(x: Array) -> Any:
+    """The largest |x_j|."""
+    size = x.dtype.type(0)
+    for j in range(len(x)):
+        size = max(size, abs(x[j]))
+    return size
 
 
 @inline
