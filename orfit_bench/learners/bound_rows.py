@@ -155,13 +155,14 @@ def _bind_row(
                 set_step(state.n_steps + 1)
             if solves:
                 state.solved_weights = None
-            if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
-                return False
-            state.n_steps += 1
-            state.n_samples += 1
-        except BaseException as error:
-            state.interrupted = type(error).__name__
-            raise
+            try:
+                if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
+                    return False
+                state.n_steps += 1
+                state.n_samples += 1
+            except BaseException as error:
+                state.interrupted = type(error).__name__
+                raise
         finally:
             give_permit(None)
         if record:

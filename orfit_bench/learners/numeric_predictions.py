@@ -104,9 +104,7 @@ class NumericPredictions(Learner):
             return outputs[0]
         if short := self._plain_row(x):
             row, plain = short
-            with np.errstate(all="ignore"):  # a prediction may be infinite
-                prediction = row.predict_number(self._state, plain)
-            if prediction is not None:
+            if (prediction := row.predict_number(self._state, plain)) is not None:
                 return prediction
         X = self._row_to_predict(x)
         found = self._shaped(self.rule.predict(self._begun(), X))

@@ -105,17 +105,18 @@ class SetStep:
     """set_step(t) writes the values of schedules at step t to arrays of one entry."""
 
     def __init__(self, scheduled: Sequence[tuple[Any, Callable[[int, int], Any]]]) -> None:
-        self._scheduled, self._first = scheduled, 0
-        self._blocks: list[list[float]] = []
+        self._scheduled = scheduled
+        self._block: tuple[int, list[list[float]]] = 0, []
+        """The first step, and from it on the values of each schedule."""
 
     def __call__(self, t: int) -> None:
         """Set the arrays to the values of step t."""
-        if not (self._blocks and 0 <= t - self._first < AHEAD):
+        first, columns = self._block
+        if not (columns and 0 <= t - first < AHEAD):
             with np.errstate(all="ignore"):
-                self._blocks = [values_of(t, AHEAD).tolist() for _, values_of in self._scheduled]
-            self._first = t
-        for (array, _), values in zip(self._scheduled, self._blocks, strict=True):
-            array[0] = values[t - self._first]
+                first, columns = self._block = t, [values_of(t, AHEAD).tolist() for _, values_of in self._scheduled]
+        for (array, _), values in zip(self._scheduled, columns, strict=True):
+            array[0] = values[t - first]
 
 
 def generator(random_state: int, t: int) -> np.random.Generator:

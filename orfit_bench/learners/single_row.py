@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +40,10 @@ class SingleRow:
         self._x_shape = (self._n_features,)
         fields = rule.method.state
         self._predicts = not (rule.moves_weights(sizes) or fields.predict) and self._dtype.kind == "f"
-        self._choose_weights, self._weights, self._solves = fields.prediction_weights, fields.weights, fields.solution
+        self._solves, choose, settings = bool(fields.solution), fields.prediction_weights, rule.settings
+        self._find_weights: Callable[[Any], Array] = (
+            (lambda s: choose(s, settings)) if choose else attrgetter(fields.weights)
+        )
         if p is not None:
             t = p._fields.index("t")
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
@@ -103,32 +108,26 @@ class SingleRow:
             or state.sizes != self.sizes
             or x.shape != self._x_shape
             or x.dtype is not self._dtype
+            or not x.flags.c_contiguous  # sums of other rows are in another order
         ):
             return None
-        w = self._weights_of(state)
-        if w is None:
+        w = state.solved_weights if self._solves else self._find_weights(state.arrays)
+        if w is None:  # it has to be solved for
             return None
-        prediction = x.dot(w)[0]
+        prediction = np.vdot(x, w)  # which does not warn of overflow: a prediction may be infinite
         return prediction if math.isfinite(prediction) else None
 
     def predict_outputs(self, state: LearnerState | None, x: object) -> Array | None:
         """The predictions (1, c) for x (d,); None if the general path has to find them or refuse x."""
         X = self.as_rows(state, x) if self._predicts else None
-        if X is None or state is None or (w := self._weights_of(state)) is None:
+        if X is None or state is None:
+            return None
+        w = state.solved_weights if self._solves else self._find_weights(state.arrays)
+        if w is None:
             return None
         with np.errstate(all="ignore"):  # a prediction may be infinite
             predictions: Array = X @ w
         return predictions
-
-    def _weights_of(self, state: LearnerState) -> Array | None:
-        """The weights (p, r) of predictions; None if they have to be solved for."""
-        if self._solves:
-            solved: Array | None = state.solved_weights
-            return solved
-        if self._choose_weights:
-            return self._choose_weights(state.arrays, self._rule.settings)
-        w: Array = getattr(state.arrays, self._weights)
-        return w
 
     def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:
         """Return x (d,) as rows (1, d), finite with `check`; None if the general path has to be taken."""

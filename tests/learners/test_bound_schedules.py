@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.conformance.inspection import with_kernel
 from orfit_bench.learners.parameters import AHEAD
 
 Same = Callable[[ob.Learner, ob.Learner], None]
@@ -97,10 +99,48 @@ def test_copies_and_states_from_other_learners_have_their_own_steps(same_state: 
     same_state(other, same)
 
 
+class Binds:
+    """A kernel that also binds a function, which no row must reach."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+    def bind_row(self, s: Any, p: Any) -> Any:
+        return lambda x, y: 1
+
+
 def test_methods_that_draw_numbers_take_the_general_path() -> None:
-    learner = ob.create("orfit", backend="numba", memory=2, summary="random")
-    learner.partial_fit(*make_rows(4, "orfit"))
+    learner = with_kernel(create("orfit", memory=2, summary="random"), Binds).partial_fit(*make_rows(4, "orfit"))
     assert learner.live_state.bound is None
+
+
+def test_values_that_overflow_are_not_warned_of() -> None:
+    learner = begun("lms", "float32", step_size=ob.schedules.power(eta0=1e-3, power=0.5))
+    rule = create("lms", "float32", step_size=ob.schedules.sequence([1.0, 1e300])).rule
+    p, set_step = rule.changing_parameters(learner.live_state.sizes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        set_step(2)
+    assert p.step_size.tolist() == [np.inf]
+
+
+def test_an_interrupt_before_the_kernel_changes_nothing(monkeypatch: pytest.MonkeyPatch, same_state: Same) -> None:
+    X, y = make_rows(3, "lms")
+    learner = begun("lms", step_size=SCHEDULES["power"]).partial_fit(*make_rows(AHEAD, "lms"))
+    before, evaluate = learner.copy(), ob.schedules.Power.__call__
+
+    def interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ob.schedules.Power, "__call__", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn_one(X[0], y[0])
+    monkeypatch.setattr(ob.schedules.Power, "__call__", evaluate)
+    same_state(learner, before)
+    same_state(learner.learn_one(X[0], y[0]), before.partial_fit(X[:1].tolist(), y[:1].tolist()))
 
 
 LOSSES = [{"loss": name} for name in ("huber", "absolute", "epsilon_insensitive", "quantile", "hinge", "logistic")]

@@ -54,7 +54,6 @@ def test_it_is_predict_after_each_row(case: Any, backend: str) -> None:
         learner.learn_one(X[i], y[i])
         for x in (X[i - 5], X[i] + 0.5):
             one, (wanted,) = learner.predict_one(x), learner.predict(x[None])
-            assert learner.predict_one(x.tolist()) is not None
             np.testing.assert_array_equal(one, wanted)
             np.testing.assert_array_equal(learner.predict_one(x.tolist()), wanted)
             assert type(one) is (type(y[0]) if kind in ("texts", "booleans", "integers") else type(wanted))
@@ -78,14 +77,33 @@ def test_bad_rows_are_refused_and_change_nothing(case: Any, bad: Any, same_state
     same_state(learner, before)
 
 
-@pytest.mark.parametrize("method", ["class_rls", "softmax"])
-def test_a_prediction_that_overflows_is_not_warned_of(method: str) -> None:
-    X, y = make_rows(6, "texts")
-    learner = ob.create(method, backend="numba").partial_fit(X, y)
-    x = np.where(learner.array("w")[:, 0] > 0, 1.7e308, -1.7e308)
+@each_case
+def test_a_prediction_that_overflows_is_not_warned_of(case: Any) -> None:
+    method, settings, kind = case
+    X, y = make_rows(6, kind)
+    learner = ob.create(method, backend="numba", **settings).partial_fit(X, y)
+    learner.predict_one(X[0])
+    for a in (learner.live_state.arrays, learner.live_state.solved_weights):
+        for field in a if isinstance(a, tuple) else [a]:
+            if field is not None and field.shape[:1] == (D,) and field.dtype.kind == "f":
+                field[...] = 1e200
+    x = np.full(D, 1e150)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert learner.predict_one(x) == learner.predict(x[None])[0]
+        for form in (x, x.tolist()):
+            np.testing.assert_array_equal(learner.predict_one(form), learner.predict(x[None])[0])
+
+
+@each_case
+def test_rows_that_are_not_contiguous_are_predicted_alike(case: Any) -> None:
+    method, settings, kind = case
+    rng, d = np.random.default_rng(5), 37
+    settings = {**settings, "transition": 0.9 * np.eye(d)} if "transition" in settings else settings
+    y = make_rows(50, kind)[1]
+    learner = ob.create(method, backend="numba", **settings).partial_fit(rng.standard_normal((50, d)), y)
+    columns = rng.standard_normal((d, 40))
+    for x in columns.T:
+        np.testing.assert_array_equal(learner.predict_one(x), learner.predict([x.tolist()])[0])
 
 
 def test_of_equal_scores_the_first_class_is_predicted() -> None:

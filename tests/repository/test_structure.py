@@ -11,7 +11,7 @@ SOURCES = sorted([*(ROOT / "orfit_bench").rglob("*.py"), *(ROOT / "plugins").glo
 SOURCES = [path for path in SOURCES if "templates" not in path.parts]
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
 """Documented in spite of their names: those of named tuples, and os._exit."""
-NUMBA_CACHE = {"_cache", "_cache_file", "_source_stamp"}
+NUMBA_CACHE = {"_cache", "_cache_file", "_load_index", "_source_stamp"}
 """Where Numba keeps what it compiled; it has no public way to tell it what else a kernel depends on."""
 
 

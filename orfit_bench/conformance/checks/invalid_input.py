@@ -143,6 +143,20 @@ def nonfinite_input_is_refused(context: CheckContext) -> None:
         _ensure_refused(context, invalid, ValueError)
         act = partial(context.learn, context.create(), chunk.with_rows(X))
         ensure_raises(act, ValueError, "X with NaN in two rows", "row 4, column 1")
+        if context.method.traits.gaps and chunk.y is not None:
+            _ensure_refused_with_gaps(context, chunk, np.full_like(chunk.y[0], np.nan)[()])
+
+
+def _ensure_refused_with_gaps(context: CheckContext, chunk: Chunk, gap: Any) -> None:
+    """A row whose target is missing must be refused, too, if it is not finite itself."""
+    learner = context.train(chunk.cut(0, 4))
+    before = learner.copy()
+    for value in (np.nan, np.inf):
+        x = np.array(chunk.X[4])
+        x[1] = value
+        for act in (partial(learner.learn_one, x, gap), partial(learner.partial_fit, x[None], gap[None])):
+            ensure_raises(act, ValueError, f"a row with {value} whose target is missing")
+            context.ensure_identical(learner, before, f"after a row with {value} whose target is missing was refused")
 
 
 @check()

@@ -45,14 +45,22 @@ import orfit_bench_numba as plugin
 versions = [v for f in plugin._functions(learner.rule.kernel) for v in f._versions.values()]
 print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in ("cache_hits", "cache_misses")))
 """
+        load = """
+from orfit_bench.plugins.registry import registry
+backend, kernel = registry().backends["numba"], registry().kernel("numba", "lms")
+backend.load(kernel, "float64")
+print(len(backend.compiled(kernel)))
+"""
         first, second = (python(code, **where).split() for _ in range(2))
         helper = tmp_path / package.name / "_precision_guard.py"  # whose functions other modules take in
         state, text = helper.stat(), helper.read_text()
         helper.write_text(text.swapcase()[:4] + text[4:])  # as from a wheel whose files have no time of their own
         os.utime(helper, ns=(state.st_atime_ns, state.st_mtime_ns))
         assert helper.stat().st_size == state.st_size
+        assert python(load, **where) == "0\n"
         third, fourth = (python(code, **where).split() for _ in range(2))
         os.utime(helper)
+        assert python(load, **where) == "2\n"
         fifth = python(code, **where).split()
         assert first == third == ["0", "2"]  # for rows at once, and for one that comes next
         assert second == fourth == fifth == ["2", "0"]  # a later time of the same code changes nothing

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Timer
@@ -109,15 +108,20 @@ class Compiled:
 
     def load(self, dtype: Any) -> None:
         """Load the version for a dtype where it is on disk, which `compile` would do too."""
-        if dtype not in self._versions and self._is_on_disk():
+        if dtype not in self._versions and self._is_on_disk(dtype):
             self.compile(dtype)
 
-    def _is_on_disk(self) -> bool:
-        """Whether this function has machine code, for some dtype, that is newer than the package."""
-        folder, code = numba.njit(**FLAGS)(self._function).stats.cache_path, self._function.__code__
-        name = f"{Path(code.co_filename).stem}.{self._function.__qualname__}-{code.co_firstlineno}.*.nbi"
-        written = [file.stat().st_mtime for file in Path(folder).glob(name)] if folder else []
-        return bool(written) and max(written) >= last_change()
+    def _is_on_disk(self, dtype: Any) -> bool:
+        """Whether there is machine code for this dtype of the code as it is."""
+        version = numba.njit(**FLAGS)(borrowing(self._function))
+        stamp_package(version)
+        if not hasattr(version._cache, "_cache_file"):
+            return False
+        try:
+            known = version._cache._cache_file._load_index()  # private to Numba, as is the stamp
+        except Exception:
+            return True  # `compile` says that it cannot be read
+        return self._signature(numba.from_dtype(np.dtype(dtype))) in {key[0] for key in known}
 
     def _load_or_compile(self, signature: tuple[Any, ...]) -> Any:
         """The version for a signature. A cache on disk that cannot be read is named, removed and made anew."""
@@ -192,15 +196,8 @@ def package_files() -> list[Path]:
     return sorted(file for folder in folders for file in folder.glob("*.py"))
 
 
-@cache
-def last_change() -> float:
-    """When a file of the package was last changed, as this process found it."""
-    return max(file.stat().st_mtime for file in package_files())
-
-
-@cache
-def source_hash() -> str:
-    """A hash of all code of the package, as this process found it: files of a wheel may all have the same time."""
+def hash_package() -> str:
+    """A hash of all code of the package. Times would not do: files of a wheel may all have the same one."""
     digest = sha256()
     for file in package_files():
         code = file.read_bytes()
@@ -208,10 +205,14 @@ def source_hash() -> str:
     return digest.hexdigest()
 
 
+PACKAGE_HASH = hash_package()
+"""That of the code that this process imports; another version may be installed while it runs."""
+
+
 def stamp_package(version: Any) -> None:
     """Recompile when any file of the package has changed: Numba itself checks only the file of the function."""
     if hasattr(version._cache, "_cache_file"):  # private to Numba, which offers no public way
-        version._cache._cache_file._source_stamp = source_hash()
+        version._cache._cache_file._source_stamp = PACKAGE_HASH
 
 
 def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:

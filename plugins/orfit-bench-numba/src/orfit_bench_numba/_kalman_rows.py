@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._borrow import hold
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._kalman_step import Work, allocate, correct_row, find_limits, predict_outputs, predict_row
 from orfit_bench_numba._moving_state import add_control, entry, record_correction, record_prediction
 from orfit_bench_numba._precision_guard import copy
@@ -78,8 +79,10 @@ def learn_moving_row(
 ) -> Any:
     """Learn one row x with one target y, not the very first; returns 1, or 0 if it is refused and nothing has changed.
 
-    The motion is that of one row, see `Motion`.
+    The motion is that of one row, see `Motion`. A missing y leaves x out of all sums, so that x is checked then.
     """
+    if np.isnan(y) and not is_finite(x):
+        return 0
     work, owner = allocate(W, max(F.shape[1], Q.shape[1]))
     target, moving = np.full(1, y, P.dtype), (has_transition, has_noise)
     limits = find_limits(x, noise, q[0], Q[0], has_transition, has_noise, work)
