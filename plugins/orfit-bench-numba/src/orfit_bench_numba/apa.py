@@ -25,38 +25,24 @@ MAX_TOGETHER = 64
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
+    """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included.
+
+    Where the window may have more rows than features, which often depend on each other for many rows, the reference
+    learns twice as many each time, together.
+    """
     if X.dtype.kind == "c":
         return _complex_apa.learn(s, X, Y, p, out)
     predictions = np.empty(Y.shape, Y.dtype) if out is None else out
-    if p.projection_order > X.shape[1]:
-        return learn_past_d(s, X, Y, p, predictions)
-    done = 0
     if len(X) == 1 and Y.shape[1] == 1 and (bound := bind_row(s, p)):
         np.dot(X, s.w, predictions)
         if bound(X[0], Y[0, 0]):
             return 1
-    while done < len(X):
-        part = slice(done, min(done + RENEWAL_PERIOD, len(X)))
-        learned = learn_block(s, X[part], Y[part], p.step_size[part], p, predictions[part])
-        if not learned:
-            here = slice(done, done + 1)
-            learned = learn_by_svd(s, X[here], Y[here], p.at(done), predictions[here])
-            if not learned:
-                return done
-        done += learned
-    return done
-
-
-def learn_past_d(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
-    """The same where the window may have more than d rows.
-
-    Columns that depend on each other often do so for many rows: the reference takes twice as many each time, together.
-    """
     done, many, d = 0, 1, X.shape[1]
+    may_be_tall = p.projection_order > d
     while done < len(X):
         rows_kept = min(int(s.count[0]), p.projection_order - 1)
-        learn_some, most = (learn_tall, RENEWAL_PERIOD) if rows_kept >= d else (learn_block, d - rows_kept)
+        learn_some = learn_tall if rows_kept >= d else learn_block
+        most = d - rows_kept if may_be_tall and rows_kept < d else RENEWAL_PERIOD
         part = slice(done, min(done + most, len(X)))
         learned = learn_some(s, X[part], Y[part], p.step_size[part], p, predictions[part])
         if learned:
@@ -66,7 +52,7 @@ def learn_past_d(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
             learned = learn_by_svd(s, X[here], Y[here], p.at(done, n), predictions[here])
             if learned < n:
                 return done + learned
-            many = min(2 * many, MAX_TOGETHER)
+            many = min(2 * many, MAX_TOGETHER) if may_be_tall else 1
         done += learned
     return done
 
@@ -92,13 +78,10 @@ def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Ar
 
 
 def learn_tall(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
-    """The same for windows of more than d rows; in float64, a row with one output first as bound."""
-    fields, limits = (s.w.T, s.rows, s.targets), (p.projection_order, p.eps, max_step(X.dtype))
-    is_bound = X.dtype == np.float32 and Y.shape == (1, 1)
-    if is_bound and _tall_apa.learn_rows(*fields, s.count, X, Y, step, predictions, *limits, 0.0):
-        return 1
+    """The same for windows of more than d rows, in float64."""
+    fields, limits = (s.w.T, s.rows, s.targets), (p.projection_order, p.eps, max_step(X.dtype), max_condition(X.dtype))
     W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (*fields, X, Y, step, predictions))
-    learned = int(_tall_apa.learn_rows(W, A, b, s.count, *rows, found, *limits, max_condition(X.dtype)))
+    learned = int(_tall_apa.learn_rows(W, A, b, s.count, *rows, found, *limits))
     predictions[:learned] = found[:learned]
     for field, new in zip(fields, (W, A, b), strict=True):
         if learned and not np.may_share_memory(field, new):
