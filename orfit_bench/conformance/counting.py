@@ -130,6 +130,8 @@ class Counting:
         self._kernel = kernel
 
     def __getattr__(self, name: str) -> Any:
+        if name == "for_network":  # networks are learned by `update` then, which is counted
+            raise AttributeError(name)
         function = getattr(self._kernel, name)
 
         def counting(s: Any, *arguments: Any) -> Any:

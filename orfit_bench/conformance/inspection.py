@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,21 @@ def learned_fields(learner: Any) -> list[str]:
 def with_kernel(learner: Any, wrap: Callable[[Any], Any]) -> Any:
     """A new learner with the same rule, whose kernel is wrapped."""
     return learner_of(replace(learner.rule, kernel=wrap(learner.rule.kernel)))
+
+
+class WatchedKernel:
+    """A kernel whose functions that learn are called through `call(function, *arguments)`, and which binds none."""
+
+    def __init__(self, kernel: Any, call: Callable[..., Any]) -> None:
+        self._kernel, self._call = kernel, call
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("bind"):
+            raise AttributeError(name)
+        found = getattr(self._kernel, name)
+        if name == "for_network":
+            return lambda *given: (own := found(*given)) and WatchedKernel(own, self._call)
+        return partial(self._call, found) if name in ("learn", "step", "update") else found
 
 
 def numbers_outside(kind: SettingType) -> list[float]:

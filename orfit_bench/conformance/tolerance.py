@@ -129,6 +129,8 @@ class PerturbedKernel:
         self._kernel, self._perturb = kernel, perturb
 
     def __getattr__(self, name: str) -> Any:
+        if name == "for_network":  # networks are learned by `update` then, which is given perturbed numbers
+            raise AttributeError(name)
         function = getattr(self._kernel, name)
         if name == "solve":  # its input are the fields
             return lambda s: function(type(s)(*map(self._argument, s)))

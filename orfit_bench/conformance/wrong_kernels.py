@@ -51,6 +51,8 @@ class WrongKernel:
         self._fields = fields or (names if not factor else [weights] if weights in names else of_rows)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "for_network":  # networks are learned by `update` then, which is wrong
+            raise AttributeError(name)
         function = getattr(self._kernel, name)
         if name == "learn":
             return self._learn

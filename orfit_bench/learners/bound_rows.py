@@ -48,8 +48,9 @@ def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
         if changing is None:
             return False
         p, set_step = changing
+    kernel = rule.kernel_for(state.sizes, None)
     make_sample, make_row, make_rows, make_label = (
-        getattr(rule.kernel, f"bind_{name}", None) for name in ("sample", "row", "rows", "label")
+        getattr(kernel, f"bind_{name}", None) for name in ("sample", "row", "rows", "label")
     )
     if make_sample and (learn_sample := make_sample(state.arrays, p)):
         state.bound_to_names = Bound(state.arrays, _bind_sample(rule, state, learn_sample, set_step), _learn_no_rows)

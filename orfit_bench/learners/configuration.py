@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.linearization import LinearizedKernel, check_predictions, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, SetStep, generator
 from orfit_bench.learners.unlearning import share_left
+from orfit_bench.models import network_of
 from orfit_bench.spec import Draw, Method
 from orfit_bench.spec.arrays import array_type, native_dtype, to_host
 from orfit_bench.spec.backend import Array, Backend
@@ -221,9 +222,32 @@ class Configuration:
         """p for a step of one row, and what sets its arrays to a step; None where steps draw numbers."""
         return self._make_parameters.changing(self.layout(sizes).sizes["gradients"])
 
-    def kernel_for(self, sizes: Sizes, inputs: StepInputs | None) -> Any:
-        """The object whose `learn` gets the rows: for a linear model the kernel."""
-        return self.kernel if self.is_linear else self.linearized(sizes)
+    def kernel_for(self, sizes: Sizes, inputs: StepInputs | None, in_blocks: bool = False) -> Any:
+        """The object whose `learn` gets the rows, or whose `step` those of a block: for a linear model the kernel."""
+        if self.is_linear:
+            return self.kernel
+        own = None if in_blocks or (inputs and "row_scale" in inputs) else self.network_kernel(sizes)
+        return own or self.linearized(sizes)
+
+    @ComputedOnce
+    def _network_kernels(self) -> dict[tuple[int, int], Any]:
+        return {}
+
+    @ComputedOnce
+    def _find_network_kernel(self) -> Callable[[int, int], Any] | None:
+        """The kernel's own rule for networks of d features and c outputs, where the model is one."""
+        network, make = network_of(self.model), getattr(self.kernel, "for_network", None)
+        if network is None or make is None or self.batch_size > 1:
+            return None
+        return lambda d, c: make(network, d, c, self.settings)
+
+    def network_kernel(self, sizes: Sizes) -> Any:
+        """The kernel's own rule for rows of a network, one in a step; None where it has none."""
+        d, c = sizes[:2]
+        if (d, c) not in self._network_kernels:
+            find = self._find_network_kernel
+            self._network_kernels[d, c] = find(d, c) if find else None
+        return self._network_kernels[d, c]
 
     @ComputedOnce
     def _linearized(self) -> dict[tuple[int, int], LinearizedKernel]:
@@ -243,7 +267,7 @@ class Configuration:
 
     def runs_user_code(self, inputs: StepInputs | None) -> bool:
         """Whether functions of the user's run inside a step, which may fail half-way."""
-        return not self.is_linear
+        return not self.is_linear and self._find_network_kernel is None
 
 
 class _Draws:

@@ -130,7 +130,7 @@ class Rule(Configuration):
             state.arrays = layout.reserve(state.arrays, steps * gradients)
         with np.errstate(all="ignore"):  # kernels return False instead
             p = self.step_parameters(state, steps, batch_size, gradients, inputs)
-            kernel = self.kernel_for(state.sizes, inputs)
+            kernel = self.kernel_for(state.sizes, inputs, block or batch_size > 1)
             with marked_if_interrupted(state):
                 if block:
                     learned = n if is_applied(kernel.step(state.arrays, X, Y, p), kernel.step) else 0
@@ -193,7 +193,9 @@ class Rule(Configuration):
     def single_row(self, sizes: Sizes) -> SingleRow | None:
         """The short path for calls with one row; None if every row needs the general one."""
         if sizes not in self._single_rows:
-            if not (self.on_host and self.is_linear and self.batch_size == 1) or self.runs_user_code(None):
+            if not (self.on_host and self.batch_size == 1) or self.runs_user_code(None):
+                return None
+            if not (self.is_linear or self.network_kernel(sizes)):
                 return None
             self._single_rows[sizes] = SingleRow(self, sizes)
         return self._single_rows[sizes]

@@ -26,7 +26,8 @@ class SingleRow:
 
     def __init__(self, rule: Rule, sizes: Sizes) -> None:
         self.sizes = sizes
-        self._rule, self._layout, self._kernel, self._dtype = rule, rule.layout(sizes), rule.kernel, rule.dtype
+        self._rule, self._layout, self._dtype = rule, rule.layout(sizes), rule.dtype
+        self._kernel = rule.kernel_for(sizes, None)
         self._n_features, self._n_outputs, self._y_is_1d = sizes
         self._largest = float(np.finfo(rule.dtype).max)
         self._validate, self._checks_x = rule.method.kernel.validate_rows, not rule.kernel_checks_rows
@@ -36,10 +37,11 @@ class SingleRow:
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p
-        self._can_bind = hasattr(rule.kernel, self._name_of_function())
+        self._can_bind = hasattr(self._kernel, self._name_of_function())
         self._x_shape = (self._n_features,)
         fields = rule.method.state
-        self._predicts = not (rule.moves_weights(sizes) or fields.predict) and self._dtype.kind == "f"
+        is_product = rule.is_linear and not (rule.moves_weights(sizes) or fields.predict)
+        self._predicts = is_product and self._dtype.kind == "f"
         self._solves, choose, settings = bool(fields.solution), fields.prediction_weights, rule.settings
         self._find_weights: Callable[[Any], Array] = (
             (lambda s: choose(s, settings)) if choose else attrgetter(fields.weights)
@@ -160,7 +162,7 @@ class SingleRow:
             state.solved_weights = None
             if self._validate:
                 try:
-                    self._validate(rule.settings, state.n_steps, X, Y, False, True)
+                    self._validate(rule.settings, state.n_steps, X, Y, False, rule.is_linear)
                 except ValueError:  # the general path tells whether the row is finite
                     return False
             if self._layout.grows:

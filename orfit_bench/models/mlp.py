@@ -225,6 +225,12 @@ def _model(net: Network) -> Model:
     return NetworkModel(net.name, *functions, net.vjp, net.with_outputs, net.jacobians, net)
 
 
+def network_of(model: Model) -> Network | None:
+    """What an MLP is; None for other models, and for one of which a function was replaced."""
+    network = model.network if isinstance(model, NetworkModel) else None
+    return network if network and _model(network) is model else None
+
+
 def model_named(name: object) -> Model | None:
     """The model of this name, by which states know it; None if it is no MLP."""
     if not (isinstance(name, str) and name.startswith("mlp(") and name.endswith(")")):

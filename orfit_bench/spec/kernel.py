@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
 
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.model import Network
 
 
 class State(Protocol):
@@ -245,6 +246,15 @@ class Kernel(Protocol):
         """Keep the gradients J (q, p) taken after the step; only where the method declares `needs_post_step_gradients`.
 
         A layered method gets no J but p.inputs as they are after the step.
+        """
+
+    def for_network(self, network: Network, d: int, c: int, settings: Mapping[str, Any]) -> Any | None:
+        """Optional, beside `update`: the same rule for the rows of a network (`ob.MLP`), one row in a step.
+
+        Returns an object with `learn`, and perhaps `bind_row` or `bind_label`, which are as those of a linear model for
+        rows of d features and c outputs. s.w (p, 1) holds the matrices of the layers one after another, (inputs,
+        outputs) in C order, with the bias as their last row. Batches, blocks and weighted rows are still learned by
+        `update`, and all rows where this returns None.
         """
 
     def predict_step(self, s: State, mean: Array, p: Params) -> bool:

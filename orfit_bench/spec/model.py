@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import index
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,22 @@ class Model:
                 f"(d, c) to one"
             )
         return size
+
+
+class Network(Protocol):
+    """What a kernel needs to know of a multilayer perceptron that `MLP` made."""
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Widths of the hidden layers."""
+
+    @property
+    def activation(self) -> str:
+        """After each hidden layer, by its name in `MLP`; empty without hidden layers."""
+
+    @property
+    def bias(self) -> bool:
+        """Whether each layer has a bias."""
 
 
 LINEAR = Model(

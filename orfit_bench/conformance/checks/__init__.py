@@ -23,6 +23,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its
     long_streams,
     merging,
     names,
+    networks,
     number_types,
     operations,
     outputs,

@@ -11,54 +11,39 @@ from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import learn_one, learn_one_by_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import WatchedKernel
 from orfit_bench.conformance.rows import Chunk
 
 KNOWN = 8
 """Rows that are learned before, in whole batches."""
 
 
-class Interruptible:
-    """A kernel whose functions raise KeyboardInterrupt after they wrote to the state, while it is `armed`."""
+class Interruption:
+    """Raises KeyboardInterrupt after a function of a kernel wrote to the state, while it is `armed`."""
 
-    def __init__(self, kernel: Any) -> None:
-        self._kernel, self.armed = kernel, False
+    armed = False
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("bind"):  # functions that are bound would not be interrupted
-            raise AttributeError(name)
-        found = getattr(self._kernel, name)
-        return self._interrupted(found) if name in ("learn", "step", "update") else found
-
-    def _interrupted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            result = function(*arguments)
-            if self.armed:
-                raise KeyboardInterrupt
-            return result
-
-        return call
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of a kernel."""
+        result = function(*arguments)
+        if self.armed:
+            raise KeyboardInterrupt
+        return result
 
 
 def _interrupt(context: CheckContext, chunk: Chunk, learn: Callable[[Any, Chunk], Any]) -> tuple[Any, Any]:
     """A learner whose next call was interrupted, and a copy from before it."""
-    kernels = list[Interruptible]()
-
-    def wrap(kernel: Any) -> Interruptible:
-        kernels.append(Interruptible(kernel))
-        return kernels[-1]
-
-    learner = replace(context, wrap=wrap).train(chunk.cut(0, KNOWN * context.batch_size))
+    interruption, known = Interruption(), chunk.cut(0, KNOWN * context.batch_size)
+    learner = replace(context, wrap=partial(WatchedKernel, call=interruption.call)).train(known)
     before = learner.copy()
-    for kernel in kernels:
-        kernel.armed = True
+    interruption.armed = True
     try:
         learn(learner, chunk.cut(KNOWN * context.batch_size, len(chunk.X)))
     except KeyboardInterrupt:
         pass
     else:
         ensure(False, "a KeyboardInterrupt in the kernel was lost")
-    for kernel in kernels:
-        kernel.armed = False
+    interruption.armed = False
     return learner, before
 
 

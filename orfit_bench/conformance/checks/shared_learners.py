@@ -12,6 +12,7 @@ from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, skip_if_time_varying
 from orfit_bench.conformance.checks.single_rows import learn_one, learn_one_by_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import WatchedKernel
 from orfit_bench.conformance.rows import Chunk
 
 KNOWN = 4
@@ -20,19 +21,13 @@ Call = Callable[[Any, Chunk], Any]
 
 
 class Meeting:
-    """A kernel that runs a function once, in another thread, before it learns."""
+    """Runs a function once, in another thread, before a kernel learns."""
 
-    def __init__(self, kernel: Any) -> None:
-        self._kernel = kernel
+    def __init__(self) -> None:
         self.meanwhile: Callable[[], None] | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("bind"):  # functions that are bound would not meet another thread
-            raise AttributeError(name)
-        found = getattr(self._kernel, name)
-        return partial(self._meet, found) if name in ("learn", "step", "update") else found
-
-    def _meet(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of a kernel."""
         act, self.meanwhile = self.meanwhile, None
         if act:
             thread = threading.Thread(target=act)
@@ -59,21 +54,14 @@ def learn_one_refuses_other_threads(context: CheckContext) -> None:
 
 def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:
     """All calls must be refused while this one learns, whose result must be that without them."""
-    B, kernels = context.batch_size, list[Meeting]()
+    B, meeting = context.batch_size, Meeting()
     chunk = context.rows(n=(KNOWN + 2) * B)
-
-    def wrap(kernel: Any) -> Meeting:
-        kernels.append(Meeting(kernel))
-        return kernels[-1]
-
-    learner = replace(context, wrap=wrap).train(chunk.cut(0, KNOWN * B))
+    learner = replace(context, wrap=partial(WatchedKernel, call=meeting.call)).train(chunk.cut(0, KNOWN * B))
     alone, found, copied = learner.copy(), dict[str, str](), learner.copy()
-    for kernel in kernels:
-        kernel.meanwhile = partial(_try_all, context, learner, copied, chunk.cut(0, B), found)
+    meeting.meanwhile = partial(_try_all, context, learner, copied, chunk.cut(0, B), found)
     call(learner, chunk.cut(KNOWN * B, len(chunk.X)))
     ensure(found, f"{name} called no function of the kernel that learns")
-    for kernel in kernels:
-        kernel.meanwhile = None
+    meeting.meanwhile = None
     call(alone, chunk.cut(KNOWN * B, len(chunk.X)))
     of_copy = found.pop("a copy", "")
     ensure(not of_copy, f"a copy that learned in another thread while {name} learned raised {of_copy}")

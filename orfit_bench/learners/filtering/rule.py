@@ -98,7 +98,7 @@ class FilterRule(Rule):
         p = self.constant_parameters(sizes)
         return p.transition is not None or p.control is not None
 
-    def kernel_for(self, sizes: Sizes, inputs: StepInputs | None) -> Any:
+    def kernel_for(self, sizes: Sizes, inputs: StepInputs | None, in_blocks: bool = False) -> Any:
         """The kernel itself, unless model or transition are nonlinear."""
         return self.linearized(sizes) if self.runs_user_code(inputs) else self.kernel
 

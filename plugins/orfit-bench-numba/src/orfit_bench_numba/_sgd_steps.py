@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._losses import CROSS_ENTROPY, become_slopes_of_cross_entropy, loss_slope
 from orfit_bench_numba._products import row_times
+from orfit_bench_numba._sgd_moves import leave, look_ahead, move_along, project_to_ball, update_average
 
 FEW_FEATURES = 64
 """Features up to which the products of a row with several outputs are faster than calls of BLAS."""
@@ -90,18 +90,8 @@ def descend(
         if kind == CROSS_ENTROPY:
             become_slopes_of_cross_entropy(S, B, batch)
         np.dot(A.T, S, G)
-        shrink = step[i] * ridge  # 1 - shrink would be rounded to a multiple of eps
-        finite = True
-        for j in range(len(w) if careful else 0):
-            finite &= np.isfinite(v[j] - (step[i] * g[j] + shrink * v[j]))
-        if not finite or (len(average) and counts[i] > 0 and not update_average(average, total, w, counts[i])):
+        if not move_along(w, previous, average, total, ahead, g, step[i], beta[i], counts[i], ridge, radius, careful):
             return i * rows
-        if len(previous):
-            leave(w, previous, ahead, beta[i])
-        for j in range(len(w)):
-            w[j] -= step[i] * g[j] + shrink * w[j]
-        if radius < np.inf:
-            project_to_ball(w, radius)
     return n
 
 
@@ -166,36 +156,6 @@ def learn_rows(
 
 
 @inline
-def look_ahead(v: Array, w: Array, previous: Array, beta: Any) -> None:
-    """v_t = w_t + beta_t (w_t - w_(t-1)), where Nesterov takes the gradient."""
-    for j in range(len(w)):
-        v[j] = w[j] + beta * (w[j] - previous[j])
-
-
-@inline
-def leave(w: Array, previous: Array, ahead: Array, beta: Any) -> None:
-    """previous <- w, and w <- v."""
-    for j in range(len(previous)):
-        previous[j] = w[j]
-    if beta > 0:
-        for j in range(len(w)):
-            w[j] = ahead[j]
-
-
-@inline
-def update_average(average: Array, total: Array, w: Array, count: Any) -> Any:
-    """The mean takes in w; False where the sum of weights overflows."""
-    grown, one = total[0] + count, w.dtype.type(1)
-    if not grown < np.inf:
-        return False
-    share = count / grown
-    for j in range(len(w)):
-        average[j] = (one - share) * average[j] + share * w[j]
-    total[0] = grown
-    return True
-
-
-@inline
 def predict(F: Array, i: int, X: Array, t: int, v: Array) -> None:
     """F[i] <- v'x for row t of X."""
     c = F.shape[1]
@@ -232,22 +192,3 @@ def move(w: Array, X: Array, t: int, S: Array, step: Any, shrink: Any) -> None:
     for j in range(X.shape[1]):
         for k in range(c):
             w[j * c + k] -= step * S[0, k] * X[t, j] + shrink * w[j * c + k]
-
-
-@inline
-def project_to_ball(v: Array, radius: Any) -> None:
-    """v <- its projection onto the ball of this radius."""
-    square, size = np.dot(v, v), v.dtype.type(1)
-    safe = np.finfo(v.dtype).tiny / np.finfo(v.dtype).eps < square < np.inf
-    if not safe:  # a square overflowed or underflowed; those of v / size, size = max |v_j|, do not
-        size = square = v.dtype.type(0)
-        for j in range(len(v)):
-            size = max(size, abs(v[j]))
-        for j in range(len(v)):
-            square += (v[j] / size) * (v[j] / size)
-    inside = radius / math.sqrt(square)
-    if size > inside:
-        for j in range(0 if safe else len(v)):
-            v[j] /= size
-        for j in range(len(v)):
-            v[j] *= inside

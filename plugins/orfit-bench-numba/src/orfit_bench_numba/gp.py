@@ -5,14 +5,19 @@ is the layer's input a times a row, and 8 k n for the new direction. Writes the 
 """
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, propagated_errors
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, propagated_errors, used_rows
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._layered import LayeredRows, Space, Step, move_layer
+from orfit_bench_numba._network import multiply_transposed
+from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._products import multiply
 from orfit_bench_numba._truncated_basis import reorthonormalize
 
 
@@ -21,7 +26,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     w, step = s.w.copy(), p.step_size[0]
     parts = layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), p.inputs
     for Theta, Delta, basis, a in zip(*parts, strict=True):
-        rest, e = project_off(basis[: count_rows(basis)], a.T), propagated_errors(a[0], Delta)
+        rest, e = project_off(used_rows(basis), a.T), propagated_errors(a[0], Delta)
         Theta += rest @ (step * e)
     if not np.isfinite(w).all():
         return False
@@ -31,47 +36,96 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 def store(s: Any, J: Any, p: Any) -> None:
     """Add the input a = p.inputs[l] of every layer after the step to its basis U_l."""
-    limited = hasattr(s, "singular_values_1")
-    values = layer_fields(s, "singular_values", p) if limited else [None] * len(p.inputs)
+    values = _singular_values(s, len(p.inputs))
     for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
-        if not np.isfinite(np.abs(a).max() * a.shape[1] ** 0.5):
-            continue  # then the next step is not finite either, or the previous layer is constant there
-        U, Q = basis[: count_rows(basis)], np.empty_like(a)
-        R = np.array([[new_direction(U, a[0], Q[0])]])
-        if not R.any():
-            Q, R = Q[:0], R[:0]
-        if sigma is None:
-            basis[len(U) : len(U) + len(Q)] = Q
-        else:
-            keep_leading(basis, sigma, U, Q, U @ a.T, R, p.t)
+        take_in(basis, sigma, a[0], p.t)
 
 
-@compiled("W")
-def count_rows(basis: Array) -> Any:
-    """The number of rows before the first one of zeros."""
-    for i in range(len(basis)):
-        if not np.any(basis[i]):
-            return i
-    return len(basis)
+def for_network(network: Any, d: int, c: int, settings: Any) -> LayeredRows:
+    """Both for rows of a network; the singular values of a limited basis are turned anew at certain steps."""
+    return LayeredRows(network, d, c, make_step, counts_steps=settings["rank"] is not None)
+
+
+def make_step(s: Any, p: Any, space: Space) -> Step:
+    """See `LayeredRows`."""
+    bases = [getattr(s, f"basis_{k + 1}") for k in range(len(space.layers))]
+    parts = list(zip(space.layers, bases, _singular_values(s, len(bases)), strict=True))
+    room = [np.empty_like(layer.a) for layer in space.layers]
+    project, move = project_off_basis.entry_point(s.w.dtype), move_layer.entry_point(s.w.dtype)
+
+    def step(x: Array, y: Array, out: Array, size: float, t: int) -> bool:
+        if not space.propagate(x, y, out):
+            return False
+        for (layer, basis, _), r in zip(parts, room, strict=True):
+            _, largest, _ = project(basis, layer.a, r)
+            move(layer.Theta, layer.changed, r, layer.e, size * largest)
+        if not space.accept():
+            return False
+        space.take_in(x)
+        for layer, basis, sigma in parts:
+            take_in(basis, sigma, layer.a, t)
+        return True
+
+    return step
+
+
+def _singular_values(s: Any, layers: int) -> list[Array | None]:
+    """Those of each layer's basis; None where it is not limited."""
+    return [getattr(s, f"singular_values_{k + 1}", None) for k in range(layers)]
+
+
+def take_in(basis: Array, sigma: Array | None, a: Array, t: int) -> None:
+    """U <- [U r/|r|] with r = a - U'U a, or the leading directions where there are singular values.
+
+    Not for an input whose products overflow: the next step is not finite either, or the layer before is flat there. Nor
+    is there a direction where a depends on the rows of U.
+    """
+    q = np.empty_like(a)
+    k, largest, share = project_off_basis.entry_point(a.dtype)(basis, a, q)
+    if not largest * math.sqrt(len(a)) < math.inf:
+        return
+    is_new = share > least_share(a.dtype)
+    if is_new:
+        q /= math.sqrt(np.vdot(q, q))
+    if sigma is not None:
+        U, Q = basis[:k], q[None] if is_new else q[None][:0]
+        keep_leading(basis, sigma, U, Q, (U @ a)[:, None], (Q @ a)[:, None], t)
+    elif is_new and k < len(basis):
+        basis[k] = q
+
+
+@cache
+def least_share(dtype: Any) -> float:
+    """The share of an input off the span of a basis from which on it counts as independent."""
+    return math.sqrt(np.finfo(dtype).eps)
 
 
 @compiled("W r w")
-def new_direction(U: Array, a: Array, q: Array) -> Any:
-    """The unit q with a - U'U a = r q, projected twice; returns r, and 0 where a depends on the rows of U."""
-    size, zero = np.abs(a).max(), U.dtype.type(0)
-    if not size > 0:
-        return zero
-    for j in range(len(a)):
-        q[j] = a[j] / size  # so that no square over- or underflows
-    norm = math.sqrt(np.dot(q, q))
-    if len(U):
-        for _ in range(2):
-            q -= np.dot(U.T, np.dot(U, q))
-    residual = math.sqrt(np.dot(q, q))
-    if not residual > math.sqrt(np.finfo(U.dtype).eps) * norm:
-        return zero
-    q /= residual
-    return np.dot(q, a)
+def project_off_basis(basis: Array, a: Array, r: Array) -> Any:
+    """r <- (a - U'U a) / max |a| for the k rows U before the first one of zeros, projected twice: once leaves eps a.
+
+    Returns k, max |a|, and the share |r| max |a| / |a| of a that is left. The division keeps squares from over- and
+    underflow; max |a| is NaN where a number is.
+    """
+    (n, d), zero = basis.shape, basis.dtype.type(0)
+    k, j = 0, 0
+    while k < n and j < d:
+        j = 0
+        while j < d and basis[k, j] == 0:
+            j += 1
+        k += j < d
+    largest = zero
+    for j in range(d):
+        largest = largest if abs(a[j]) <= largest else abs(a[j])
+    for j in range(d):
+        r[j] = a[j] / largest if largest > 0 else zero
+    norm, U, h, along = math.sqrt(dot(r, r)), basis[:k], np.empty(k, basis.dtype), np.empty_like(r)
+    for _ in range(2):
+        multiply(U, r, h)
+        multiply_transposed(U, h, along)
+        for j in range(d):
+            r[j] -= along[j]
+    return k, largest, math.sqrt(dot(r, r)) / norm if norm > 0 else zero
 
 
 def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Array, t: int) -> None:

@@ -2,10 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
 from orfit_bench_numba import _complex_rows, _gradient, _gradient_fleets
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._gradient_blocks import step_gradient
+from orfit_bench_numba._losses import SQUARE
+from orfit_bench_numba._network_descent import Descent, NumberDescent
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -40,6 +44,16 @@ def bind_members(s: Any, p: Any) -> Any:
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'E."""
     return bool(step_gradient(s.w, J, E, p.step_size[0]))
+
+
+def for_network(network: Any, d: int, c: int, settings: Any) -> NumberDescent:
+    """The same for rows of a network: one step of sgd for each."""
+    return NumberDescent(network, d, c, _describe)
+
+
+def _describe(s: Any, p: Any, begun: bool) -> Descent:
+    none, zeros = s.w[:0, 0], np.zeros_like(p.step_size)
+    return Descent((s.w[:, 0], none, none, none), (p.step_size, zeros, zeros), (SQUARE, 0.0), (0.0, np.inf), none)
 
 
 fleet_learn = _gradient_fleets.make_gradient_fleet_learn(normalized=False)

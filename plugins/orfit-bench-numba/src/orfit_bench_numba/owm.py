@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import forgetting_limits, keeps_variances_finite
+from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits, forgetting_limits, keeps_variances_finite
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._covariance import compute_change
+from orfit_bench_numba._covariance_row import downdate_by_row, multiply_symmetric
+from orfit_bench_numba._layered import LayeredRows, Space, Step, move_layer
+from orfit_bench_numba._precision_guard import judge_row
 from orfit_bench_numba._symmetric import downdate
 
 
@@ -34,3 +38,58 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         if change.degraded:
             s.precision_lost[...] = 1
     return True
+
+
+def for_network(network: Any, d: int, c: int, settings: Any) -> LayeredRows:
+    """The same for rows of a network."""
+    return LayeredRows(network, d, c, make_step)
+
+
+def make_step(s: Any, p: Any, space: Space) -> Step:
+    """See `LayeredRows`."""
+    dtype = s.w.dtype
+    limits = tuple(map(float, forgetting_limits(p.forgetting_factor, dtype)))
+    weigh, move, by = weigh_layer.entry_point(dtype), move_layer.entry_point(dtype), 1 / limits[0]
+    downdate_layer = downdate_by.entry_point(dtype)
+    covariances = [getattr(s, f"P_{k + 1}") for k in range(len(space.layers))]
+    parts = [(layer, P, np.empty(len(P), dtype)) for layer, P in zip(space.layers, covariances, strict=True)]
+
+    def step(x: Array, y: Array, out: Array, size: float, t: int) -> bool:
+        if not space.propagate(x, y, out):
+            return False
+        degraded = False
+        for layer, P, v in parts:
+            verdict, gain = weigh(P, layer.a, v, limits)
+            if verdict == REFUSED:
+                return False
+            degraded |= verdict == DEGRADED
+            move(layer.Theta, layer.changed, v, layer.e, size * gain)  # P_new a = P a / (ff + a'P a)
+        if not space.accept():
+            return False
+        for _, P, v in parts:
+            downdate_layer(P, v, by)
+        if degraded:
+            s.precision_lost[...] = 1
+        return True
+
+    return step
+
+
+@compiled("W r w (f f f f)")
+def weigh_layer(P: Array, a: Array, v: Array, limits: Limits) -> Any:
+    """v <- P a / sqrt(ff + a'P a); returns the verdict on the layer, and the reciprocal of the root."""
+    given, n = Limits(*limits), len(a)
+    one, trace = P.dtype.type(1), P.dtype.type(0)
+    u, diagonal = np.empty(n, P.dtype), np.empty(n, P.dtype)
+    for j in range(n):
+        diagonal[j] = P[j, j]
+        trace += abs(P[j, j])
+    multiply_symmetric(P, a, u)
+    verdict, gain, highest = judge_row(a, u, v, diagonal, trace, given.ff, given.ff, one, given)
+    return (verdict if highest < given.max_variance else REFUSED), gain
+
+
+@compiled("W r f")
+def downdate_by(P: Array, v: Array, by: Scalar) -> None:
+    """P <- (P - v v') by."""
+    downdate_by_row(P, v, by)

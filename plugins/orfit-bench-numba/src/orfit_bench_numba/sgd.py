@@ -17,11 +17,24 @@ from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._losses import loss_of
+from orfit_bench_numba._network_descent import Descent, NumberDescent
 from orfit_bench_numba._sgd_steps import descend, fields_of
 from orfit_bench_numpy.sgd import is_plain, slopes
 from orfit_bench_numpy.sgd import learn as learn_complex
 
-__all__ = ["ahead", "bind_members", "bind_row", "bind_rows", "fleet_learn", "learn", "move", "slopes", "step", "update"]
+__all__ = [
+    "ahead",
+    "bind_members",
+    "bind_row",
+    "bind_rows",
+    "fleet_learn",
+    "for_network",
+    "learn",
+    "move",
+    "slopes",
+    "step",
+    "update",
+]
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -107,12 +120,27 @@ def ahead(s: Any, p: Any) -> Array:
     return w if p.t == 1 or not hasattr(s, "previous") else w + p.momentum[0] * (w - s.previous)
 
 
+def for_network(network: Any, d: int, c: int, settings: Any) -> NumberDescent:
+    """The same for rows of a network, one in a step."""
+    return NumberDescent(network, d, c, _describe)
+
+
+def _describe(s: Any, p: Any, begun: bool) -> Descent:
+    penalty = float(p.ridge), float(p.radius)
+    return Descent(fields_of(s), _schedule(p, begun), loss_of(p), penalty, s.w[:0, 0], p.averaging == "tail")
+
+
 def _descend(s: Any, X: Array, Y: Array, E: Array, p: Any, rows: int, out: Array, careful: bool) -> int:
     """The number of rows learned, in steps of `rows` rows; a single step if the errors E at v are given."""
+    schedule, penalty = _schedule(p, p.t > 1), (p.ridge, p.radius)
+    return int(descend(X, Y, E, fields_of(s), schedule, loss_of(p), penalty, rows, p.batch_size, careful, out))
+
+
+def _schedule(p: Any, begun: bool) -> tuple[Array, Array, Array]:
+    """Per step: its size, the momentum, which has nothing to go by in the first one, and its weight in the average."""
     counts = p.weights
     if p.averaging != "weighted":
         counts = np.ones_like(counts)
         counts[: max(0, p.tail_start - p.t) if p.averaging == "tail" else 0] = 0
-    beta = p.momentum if p.t > 1 else np.append(0, p.momentum[1:]).astype(X.dtype)
-    schedule, penalty = (p.step_size, beta, counts), (p.ridge, p.radius)
-    return int(descend(X, Y, E, fields_of(s), schedule, loss_of(p), penalty, rows, p.batch_size, careful, out))
+    beta = p.momentum if begun else np.append(0, p.momentum[1:]).astype(p.momentum.dtype)
+    return p.step_size, beta, counts

@@ -1,6 +1,6 @@
 """Softmax regression (slides, SGD beyond least square, with the multinomial logistic loss).
 
-Nonlinear models take the rule of NumPy, whose time is in the product with the gradients.
+Models other than networks take the rule of NumPy, whose time is in the product with the gradients.
 
 A row takes two flops an entry of w for the scores and two for the step; w is read once more to see whether the step
 stays finite.
@@ -16,9 +16,11 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._losses import CROSS_ENTROPY
+from orfit_bench_numba._network_descent import Descent, LabelDescent
 from orfit_bench_numpy.softmax import move, slopes, update
 
-__all__ = ["bind_label", "fleet_learn", "learn", "move", "slopes", "step", "update"]
+__all__ = ["bind_label", "fleet_learn", "for_network", "learn", "move", "slopes", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -35,6 +37,17 @@ def bind_label(s: Any, p: Any) -> Any:
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step on their mean loss."""
     return bool(take_step(s.w, s.seen, A, Y, p.step_size[0], p.ridge))
+
+
+def for_network(network: Any, d: int, c: int, settings: Any) -> LabelDescent:
+    """The same for rows of a network."""
+    return LabelDescent(network, d, c, _describe)
+
+
+def _describe(s: Any, p: Any, begun: bool) -> Descent:
+    none, zeros = s.w[:0, 0], np.zeros_like(p.step_size)
+    penalty = float(p.ridge), np.inf
+    return Descent((s.w[:, 0], none, none, none), (p.step_size, zeros, zeros), (CROSS_ENTROPY, 0.0), penalty, s.seen)
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:

@@ -1,0 +1,50 @@
+"""A kernel's own rule for networks, which must be what it does with the gradients of any model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from orfit_bench.conformance.check import Deviation, check, ensure_raises, skip_if, worst
+from orfit_bench.conformance.checks.refusals import refused_targets
+from orfit_bench.conformance.checks.single_rows import learn_one, learn_one_by_one
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.models import MLP
+from orfit_bench.models.activations import ACTIVATIONS
+from orfit_bench.spec import Model
+
+
+def needs_network_rule(context: CheckContext) -> str:
+    """The kernel must have a rule of its own for networks."""
+    return "" if hasattr(context.create().rule.kernel, "for_network") else "its kernel has no for_network"
+
+
+@check(needs_network_rule)
+def networks_are_learned_as_models(context: CheckContext) -> Deviation:
+    """A network is learned as a model with the same functions, of which nothing is known, in one call and row by row.
+
+    With the default settings every activation is tried, and none, one and two hidden layers.
+    """
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    found = []
+    for network in [*_networks()][:: 1 if not context.variant.settings else 5]:
+        one = replace(context, variant=replace(context.variant, model=network))
+        chunk, functions = one.rows(), replace(network, name="functions of a network")
+        learner, single, expected = one.create(), one.create(), one.create(model=functions)
+        predictions = one.learn(learner, chunk), one.learn(expected, chunk)
+        learn_one_by_one(single, chunk)
+        for wrong in refused_targets(one, chunk.cut(0, 1)):
+            act = partial(learn_one, learner, wrong.X[0], wrong, 0)
+            ensure_raises(act, (TypeError, ValueError), f"learn_one of {network.name} with targets {wrong.y}")
+        pairs = (learner, expected), (single, expected), predictions
+        found.append(one.compare(chunk, *pairs, of=f"of {network.name}:"))
+    return worst(found)
+
+
+def _networks() -> Iterator[Model]:
+    """Those that are tried; a kernel may have a rule for some of them only."""
+    yield MLP(())
+    for i, activation in enumerate(ACTIVATIONS):
+        yield MLP((4,), activation, bias=i % 2 == 0)
+        yield MLP((3, 2), activation, bias=i % 2 == 1)

@@ -1,0 +1,185 @@
+"""Gradient descent on networks, row by row: the steps of lms, sgd and softmax (see `_sgd_moves`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._finite import is_finite
+from orfit_bench_numba._losses import CROSS_ENTROPY, HINGE, LOGISTIC, loss_slope
+from orfit_bench_numba._network import propagate, propagate_back, shape_of, work_sizes, write_gradient
+from orfit_bench_numba._sgd_moves import look_ahead, move_along
+from orfit_bench_numba._sgd_steps import Schedule, Weights
+
+
+class Descent(NamedTuple):
+    """What a method descends on, in the order in which `descend` gets it."""
+
+    weights: tuple[Array, Array, Array, Array]
+    schedule: tuple[Array, Array, Array]
+    loss: tuple[int, float]
+    """Its kind and its parameter."""
+    penalty: tuple[float, float]
+    """The ridge, and the radius of the ball onto which w is projected."""
+    seen: Array
+    """The number of rows of each class, (0,) where all outputs count from the start."""
+    varies: bool = False
+    """Whether the number of a step decides more than the arrays with an entry per step."""
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """Those of `descend`."""
+        return tuple(self[:-1])
+
+
+class NetworkDescent:
+    """Learns rows of a network of d features and c outputs; `describe` says what a method descends on.
+
+    It gets the state, the parameters of the steps, and whether a step was taken before.
+    """
+
+    def __init__(self, network: Any, d: int, c: int, describe: Callable[[Any, Any, bool], Descent]) -> None:
+        self._shape, self._describe = shape_of(network, d, c), describe
+
+    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+        """Each row is a step; predictions are the average's. Only a chunk that ends badly is checked row by row."""
+        given = X, Y, *self._shape, *self._describe(s, p, p.t > 1).arguments, self._allocate(s)
+        predictions = np.empty((0, 0), X.dtype) if out is None else out
+        if len(X) == 1:
+            return int(descend(*given, True, predictions))
+        before = [a.copy() for a in s]
+        if descend(*given, False, predictions) == len(X) and np.isfinite(s.w).all():
+            return len(X)
+        for a, was in zip(s, before, strict=True):
+            a[...] = was
+        return int(descend(*given, True, predictions))
+
+    def _bind(self, s: Any, p: Any, Y: Array) -> Callable[[Array], int] | None:
+        """A function that learns a row X (1, d) with the targets that Y (1, c) holds then."""
+        found = self._describe(s, p, True)
+        if found.varies:
+            return None
+        entry, given = descend.entry_point(s.w.dtype), (*self._shape, *found.arguments, self._allocate(s))
+        nothing = np.empty((0, 0), s.w.dtype)
+        return lambda X: entry(X, Y, *given, True, nothing)
+
+    def _allocate(self, s: Any) -> tuple[Array, ...]:
+        """The work space of `descend`."""
+        p, c = len(s.w), self._shape.widths[-1]
+        sizes = *work_sizes(self._shape), p, p if hasattr(s, "previous") else 0
+        return *(np.empty(size, s.w.dtype) for size in sizes), np.ones(c, s.w.dtype)
+
+
+class NumberDescent(NetworkDescent):
+    """The same for numbers as targets."""
+
+    def bind_row(self, s: Any, p: Any) -> Callable[[Array, float], int] | None:
+        """See `Kernel.bind_row`."""
+        Y = np.empty((1, 1), s.w.dtype)
+        if not (learn := self._bind(s, p, Y)):
+            return None
+
+        def learn_row(x: Array, y: float) -> int:
+            Y[0, 0] = y
+            return learn(x[None])
+
+        return learn_row
+
+
+class LabelDescent(NetworkDescent):
+    """The same for labels as targets."""
+
+    def bind_label(self, s: Any, p: Any) -> Callable[[Array, int], int] | None:
+        """See `Kernel.bind_label`."""
+        Y = np.zeros((1, self._shape.widths[-1]), s.w.dtype)
+        if not (learn := self._bind(s, p, Y)):
+            return None
+
+        def learn_label(x: Array, label: int) -> int:
+            Y[0] = 0
+            Y[0, label] = 1
+            return learn(x[None])
+
+        return learn_label
+
+
+@compiled("R R I i i (w w w w) (r r r) (i f) (f f) w (w w w w w) b W")
+def descend(
+    X: Array,
+    Y: Array,
+    widths: Indices,
+    activation: int,
+    bias: int,
+    weights: Weights,
+    schedule: Schedule,
+    loss: tuple[int, Scalar],
+    penalty: tuple[Scalar, Scalar],
+    seen: Array,
+    space: tuple[Array, Array, Array, Array, Array],
+    careful: bool,
+    out: Array,
+) -> Any:
+    """w <- Proj(v - step (J'S + ridge v)) for each row, S the slopes of its loss and J the gradients at v.
+
+    space has room for a and z (see `_network`), the gradient, v, and what is positive for each class that was seen.
+    Stops before an error that is not finite, and with careful before a row that is not or whose target is no sign where
+    the loss wants one, and before a step after which w would not be finite. Returns the number of rows learned.
+    """
+    w, previous, average, total = weights
+    step, beta, counts = schedule
+    kind, parameter = loss
+    ridge, radius = penalty
+    a, z, g, ahead, known = space
+    for t in range(len(X)):
+        if careful and not (is_finite(X[t]) and (kind not in (HINGE, LOGISTIC) or Y[t, 0] * Y[t, 0] == 1)):
+            return t
+        averaged, moved = len(average) > 0 and total[0] > 0, beta[t] > 0
+        if moved:
+            look_ahead(ahead, w, previous, beta[t])
+        differ = averaged or moved  # the weights that predict and those of the step
+        for is_step in range(0 if differ and len(out) else 1, 2):
+            u = ahead if moved and is_step else average if averaged and not is_step else w
+            propagate(u, X[t], widths, activation, bias, a, z)
+            if len(out) and not (differ and is_step):
+                for k in range(out.shape[1]):
+                    out[t, k] = z[len(z) - out.shape[1] + k]
+        for k in range(len(seen)):
+            known[k] = seen[k] + Y[t, k]
+        if not become_slopes(z, Y, t, kind, parameter, known):
+            return t
+        propagate_back(ahead if moved else w, widths, bias, z)
+        write_gradient(g, widths, bias, a, z)
+        if not move_along(w, previous, average, total, ahead, g, step[t], beta[t], counts[t], ridge, radius, careful):
+            return t
+        for k in range(len(seen)):
+            seen[k] += Y[t, k]
+    return len(X)
+
+
+@inline
+def become_slopes(z: Array, Y: Array, t: int, kind: int, parameter: Scalar, known: Array) -> Any:
+    """The outputs at the end of z <- the slopes of the loss by them, for row t of Y; False where one is not finite."""
+    c = Y.shape[1]
+    first = len(z) - c
+    top, total = -z.dtype.type(np.inf), z.dtype.type(0)
+    for k in range(c):
+        f = z[first + k]
+        if not np.isfinite(Y[t, k] - f):
+            return False
+        if known[k] > 0 and f > top:
+            top = f
+    for k in range(c):
+        f, y = z[first + k], Y[t, k]
+        if kind != CROSS_ENTROPY:
+            z[first + k] = loss_slope(kind, y - f, y, parameter)
+        else:
+            z[first + k] = np.exp(f - top) if known[k] > 0 else 0
+            total += z[first + k]
+    if kind == CROSS_ENTROPY:
+        for k in range(c):
+            z[first + k] = z[first + k] / total - Y[t, k]
+    return True
