@@ -174,7 +174,7 @@ class Configuration:
                 shape = X.shape[0], state.sizes.n_outputs
                 return check_predictions(predict(state.arrays, X, self.settings), predict, shape)
             w = self.prediction_weights(state, inputs)
-            return X @ w if self.is_linear else self.linearized(state.sizes).predict(w, X)
+            return X @ w if self.is_linear else self.model_for(state.sizes).predict(w, X)
 
     def prediction_weights(self, state: LearnerState, inputs: StepInputs | None = None) -> Array:
         """The weights (p, r) that predictions use."""
@@ -228,6 +228,11 @@ class Configuration:
             return self.kernel
         own = None if in_blocks or (inputs and "row_scale" in inputs) else self.network_kernel(sizes)
         return own or self.linearized(sizes)
+
+    def model_for(self, sizes: Sizes) -> Any:
+        """The object whose `predict` makes the predictions of a nonlinear model."""
+        own = self.network_kernel(sizes)
+        return own if hasattr(own, "predict") else self.linearized(sizes)
 
     @ComputedOnce
     def _network_kernels(self) -> dict[tuple[int, int], Any]:

@@ -40,8 +40,11 @@ class SingleRow:
         self._can_bind = hasattr(self._kernel, self._name_of_function())
         self._x_shape = (self._n_features,)
         fields = rule.method.state
-        is_product = rule.is_linear and not (rule.moves_weights(sizes) or fields.predict)
-        self._predicts = is_product and self._dtype.kind == "f"
+        self._is_linear = rule.is_linear
+        self._predict: Callable[[Array, Array], Array] = (
+            (lambda w, X: X @ w) if rule.is_linear else rule.model_for(sizes).predict
+        )
+        self._predicts = not (rule.moves_weights(sizes) or fields.predict) and self._dtype.kind == "f"
         self._solves, choose, settings = bool(fields.solution), fields.prediction_weights, rule.settings
         self._find_weights: Callable[[Any], Array] = (
             (lambda s: choose(s, settings)) if choose else attrgetter(fields.weights)
@@ -101,7 +104,10 @@ class SingleRow:
         return self._learn(state, x, np.empty((1, 0), self._dtype))
 
     def predict_number(self, state: LearnerState | None, x: object) -> Any:
-        """The prediction x'w for x (d,), a scalar of NumPy; None if the general path has to find it or refuse x."""
+        """The prediction for x (d,), a scalar of NumPy; None if the general path has to find it or refuse x."""
+        if not self._is_linear:
+            outputs = self.predict_outputs(state, x) if self._y_is_1d else None
+            return None if outputs is None else outputs[0, 0]
         if (
             not (self._predicts and self._y_is_1d)
             or type(x) is not np.ndarray
@@ -128,8 +134,7 @@ class SingleRow:
         if w is None:
             return None
         with np.errstate(all="ignore"):  # a prediction may be infinite
-            predictions: Array = X @ w
-        return predictions
+            return self._predict(w, X)
 
     def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:
         """Return x (d,) as rows (1, d), finite with `check`; None if the general path has to be taken."""

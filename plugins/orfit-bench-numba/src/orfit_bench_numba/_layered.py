@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.kernels.layers import layer_matrices
-from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._finite import is_finite
-from orfit_bench_numba._network import propagate, propagate_back, shape_of, work_sizes
+from orfit_bench_numba._network_rows import NetworkRows, propagate_row
 
 
 class Layer(NamedTuple):
@@ -33,44 +33,28 @@ class Layer(NamedTuple):
 class Space:
     """Work space for the rows of a network in a state with the weights w (p, 1)."""
 
-    def __init__(self, network: Any, d: int, c: int, w: Array) -> None:
-        shape = shape_of(network, d, c)
-        shapes = tuple(zip(shape.widths[:-1] + shape.bias, shape.widths[1:], strict=True))
-        inputs, sums = (np.empty(size, w.dtype) for size in work_sizes(shape))
+    def __init__(self, rows: NetworkRows, w: Array) -> None:
+        inputs, sums = rows.allocate(w.dtype)
+        shapes = tuple(zip(rows.shape.widths[:-1] + rows.shape.bias, rows.shape.widths[1:], strict=True))
         changed = np.empty_like(w)
         ends = [np.cumsum([pair[k] for pair in shapes])[:-1] for k in (0, 1)]
         parts = layer_matrices(w, shapes), layer_matrices(changed, shapes), *map(np.split, (inputs, sums), ends)
         self.layers = [Layer(*views) for views in zip(*parts, strict=True)]
-        enter, accept = propagate_row.entry_point(w.dtype), accept_change.entry_point(w.dtype)
-        weights, all_changed, nothing = w.reshape(-1), changed.reshape(-1), np.empty(0, w.dtype)
-        self.propagate: Callable[[Array, Array, Array], bool] = lambda x, y, out: enter(
-            weights, x, y, *shape, inputs, sums, out
-        )
-        """propagate(x, y, out) fills a and e, and out with the outputs; False where an error is not finite."""
-        self.take_in: Callable[[Array], bool] = lambda x: enter(weights, x, nothing, *shape, inputs, sums, nothing)
-        """take_in(x) fills a at the weights as they are now."""
-        self.accept: Callable[[], bool] = lambda: accept(weights, all_changed)
-        """accept() makes `changed` the weights; False where it is not finite."""
+        self._weights, self._changed, self._nothing = w[:, 0], changed[:, 0], inputs[:0]
+        self._network = *rows.shape, inputs, sums
+        self._propagate, self._accept = propagate_row.entry_point(w.dtype), accept_change.entry_point(w.dtype)
 
+    def propagate(self, x: Array, y: Array, out: Array) -> bool:
+        """Fill a and e of all layers, and out with the outputs; return False where an error is not finite."""
+        return bool(self._propagate(self._weights, x, y, *self._network, out))
 
-@compiled("w r r I i i w w w")
-def propagate_row(
-    w: Array, x: Array, y: Array, widths: Indices, activation: int, bias: int, a: Array, z: Array, out: Array
-) -> Any:
-    """Fill a and z for row x, and with targets y the errors at all sums; returns whether those of y are finite.
+    def take_in(self, x: Array) -> None:
+        """Fill a of all layers at the weights as they are now."""
+        self._propagate(self._weights, x, self._nothing, *self._network, self._nothing)
 
-    out (c,) or (0,) gets the outputs.
-    """
-    propagate(w, x, widths, activation, bias, a, z)
-    first, finite = len(z) - widths[-1], True
-    for k in range(len(out)):
-        out[k] = z[first + k]
-    if len(y):
-        for k in range(len(y)):
-            z[first + k] = y[k] - z[first + k]
-            finite &= np.isfinite(z[first + k])
-        propagate_back(w, widths, bias, z)
-    return finite
+    def accept(self) -> bool:
+        """Make `changed` the weights; return False, and leave them, where it is not finite."""
+        return bool(self._accept(self._weights, self._changed))
 
 
 @compiled("W W r r f")
@@ -99,7 +83,7 @@ The prediction before it goes to out (c,) or (0,).
 """
 
 
-class LayeredRows:
+class LayeredRows(NetworkRows):
     """Learns rows of a network of d features and c outputs; `make_step(s, p, space)` makes the `Step` of a method.
 
     `counts_steps` says that the number of a step decides what it does.
@@ -108,11 +92,12 @@ class LayeredRows:
     def __init__(
         self, network: Any, d: int, c: int, make_step: Callable[[Any, Any, Space], Step], counts_steps: bool = False
     ) -> None:
-        self._network, self._make_step, self._counts_steps = (network, d, c), make_step, counts_steps
+        super().__init__(network, d, c)
+        self._make_step, self._counts_steps = make_step, counts_steps
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Each row is a step."""
-        step, nothing = self._make_step(s, p, Space(*self._network, s.w)), np.empty(0, X.dtype)
+        step, nothing = self._make_step(s, p, Space(self, s.w)), np.empty(0, X.dtype)
         for i in range(len(X)):
             if not step(X[i], Y[i], nothing if out is None else out[i], p.step_size[i], p.t + i):
                 return i
@@ -122,7 +107,7 @@ class LayeredRows:
         """See `Kernel.bind_row`."""
         if self._counts_steps:
             return None
-        step, y, nothing = self._make_step(s, p, Space(*self._network, s.w)), np.empty(1, s.w.dtype), s.w[:0, 0]
+        step, y, nothing = self._make_step(s, p, Space(self, s.w)), np.empty(1, s.w.dtype), s.w[:0, 0]
 
         def learn_row(x: Array, target: float) -> int:
             y[0] = target

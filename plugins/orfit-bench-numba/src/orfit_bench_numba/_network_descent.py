@@ -11,7 +11,8 @@ from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._losses import CROSS_ENTROPY, HINGE, LOGISTIC, loss_slope
-from orfit_bench_numba._network import propagate, propagate_back, shape_of, work_sizes, write_gradient
+from orfit_bench_numba._network import propagate, propagate_back, write_gradient
+from orfit_bench_numba._network_rows import NetworkRows
 from orfit_bench_numba._sgd_moves import look_ahead, move_along
 from orfit_bench_numba._sgd_steps import Schedule, Weights
 
@@ -36,42 +37,43 @@ class Descent(NamedTuple):
         return tuple(self[:-1])
 
 
-class NetworkDescent:
+class NetworkDescent(NetworkRows):
     """Learns rows of a network of d features and c outputs; `describe` says what a method descends on.
 
     It gets the state, the parameters of the steps, and whether a step was taken before.
     """
 
     def __init__(self, network: Any, d: int, c: int, describe: Callable[[Any, Any, bool], Descent]) -> None:
-        self._shape, self._describe = shape_of(network, d, c), describe
+        super().__init__(network, d, c)
+        self._describe = describe
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Each row is a step; predictions are the average's. Only a chunk that ends badly is checked row by row."""
-        given = X, Y, *self._shape, *self._describe(s, p, p.t > 1).arguments, self._allocate(s)
-        predictions = np.empty((0, 0), X.dtype) if out is None else out
+        given = X, Y, *self.shape, *self._describe(s, p, p.t > 1).arguments, self._allocate_all(s)
+        enter, predictions = descend.entry_point(X.dtype), np.empty((0, 0), X.dtype) if out is None else out
         if len(X) == 1:
-            return int(descend(*given, True, predictions))
+            return int(enter(*given, True, predictions))
         before = [a.copy() for a in s]
-        if descend(*given, False, predictions) == len(X) and np.isfinite(s.w).all():
+        if enter(*given, False, predictions) == len(X) and np.isfinite(s.w).all():
             return len(X)
         for a, was in zip(s, before, strict=True):
             a[...] = was
-        return int(descend(*given, True, predictions))
+        return int(enter(*given, True, predictions))
 
     def _bind(self, s: Any, p: Any, Y: Array) -> Callable[[Array], int] | None:
         """A function that learns a row X (1, d) with the targets that Y (1, c) holds then."""
         found = self._describe(s, p, True)
         if found.varies:
             return None
-        entry, given = descend.entry_point(s.w.dtype), (*self._shape, *found.arguments, self._allocate(s))
+        entry, given = descend.entry_point(s.w.dtype), (*self.shape, *found.arguments, self._allocate_all(s))
         nothing = np.empty((0, 0), s.w.dtype)
         return lambda X: entry(X, Y, *given, True, nothing)
 
-    def _allocate(self, s: Any) -> tuple[Array, ...]:
+    def _allocate_all(self, s: Any) -> tuple[Array, ...]:
         """The work space of `descend`."""
-        p, c = len(s.w), self._shape.widths[-1]
-        sizes = *work_sizes(self._shape), p, p if hasattr(s, "previous") else 0
-        return *(np.empty(size, s.w.dtype) for size in sizes), np.ones(c, s.w.dtype)
+        g, dtype = np.empty(len(s.w), s.w.dtype), s.w.dtype
+        v = np.empty_like(g) if hasattr(s, "previous") else g[:0]
+        return *self.allocate(dtype), g, v, np.ones(self.shape.widths[-1], dtype)
 
 
 class NumberDescent(NetworkDescent):
@@ -95,7 +97,7 @@ class LabelDescent(NetworkDescent):
 
     def bind_label(self, s: Any, p: Any) -> Callable[[Array, int], int] | None:
         """See `Kernel.bind_label`."""
-        Y = np.zeros((1, self._shape.widths[-1]), s.w.dtype)
+        Y = np.zeros((1, self.shape.widths[-1]), s.w.dtype)
         if not (learn := self._bind(s, p, Y)):
             return None
 

@@ -15,6 +15,7 @@ from orfit_bench_numba import _complex_apa, _tall_apa
 from orfit_bench_numba._apa_fleets import make_apa_fleet_learn
 from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, learn_rows
 from orfit_bench_numpy import apa as reference
 from orfit_bench_numpy.apa import step_members as step_members
@@ -168,4 +169,5 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
+for_network = by_gradients(update)
 fleet_learn = make_apa_fleet_learn(learn)

@@ -82,9 +82,10 @@ def take_in(basis: Array, sigma: Array | None, a: Array, t: int) -> None:
     """
     q = np.empty_like(a)
     k, largest, share = project_off_basis.entry_point(a.dtype)(basis, a, q)
-    if not largest * math.sqrt(len(a)) < math.inf:
+    least_share, largest_number = limits_of(a.dtype)
+    if not largest * math.sqrt(len(a)) <= largest_number:
         return
-    is_new = share > least_share(a.dtype)
+    is_new = share > least_share
     if is_new:
         q /= math.sqrt(np.vdot(q, q))
     if sigma is not None:
@@ -95,9 +96,10 @@ def take_in(basis: Array, sigma: Array | None, a: Array, t: int) -> None:
 
 
 @cache
-def least_share(dtype: Any) -> float:
-    """The share of an input off the span of a basis from which on it counts as independent."""
-    return math.sqrt(np.finfo(dtype).eps)
+def limits_of(dtype: Any) -> tuple[float, float]:
+    """The share of an input off the span of a basis above which it counts as independent; the largest number."""
+    info = np.finfo(dtype)
+    return math.sqrt(info.eps), float(info.max)
 
 
 @compiled("W r w")
@@ -116,7 +118,7 @@ def project_off_basis(basis: Array, a: Array, r: Array) -> Any:
         k += j < d
     largest = zero
     for j in range(d):
-        largest = largest if abs(a[j]) <= largest else abs(a[j])
+        largest = largest if abs(a[j]) <= largest or np.isnan(largest) else abs(a[j])
     for j in range(d):
         r[j] = a[j] / largest if largest > 0 else zero
     norm, U, h, along = math.sqrt(dot(r, r)), basis[:k], np.empty(k, basis.dtype), np.empty_like(r)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._projection import bind_row as bind_fitted_row
 from orfit_bench_numba._projection import fit_block, fit_rows
 
@@ -25,3 +26,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """The rows of A as one block."""
     return fit_block(s, A, Y - A @ s.w)
+
+
+for_network = by_gradients(update)

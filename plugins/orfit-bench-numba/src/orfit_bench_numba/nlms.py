@@ -10,6 +10,7 @@ from orfit_bench_numba import _complex_rows, _gradient, _gradient_fleets
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._gradient_blocks import step_pseudo_inverse, step_row
+from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numpy import nlms as reference
 
 CHECKS_ROWS = True
@@ -51,4 +52,5 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))
 
 
+for_network = by_gradients(update)
 fleet_learn = _gradient_fleets.make_gradient_fleet_learn(normalized=True)

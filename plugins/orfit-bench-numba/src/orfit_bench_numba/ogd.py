@@ -6,6 +6,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import new_directions
+from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._projection import append_directions, fit_rows
 from orfit_bench_numba._projection import bind_row as bind_projected_row
 
@@ -45,3 +46,6 @@ def _apply_step(s: Any, Q: Array, R: Array, E: Array, p: Any) -> bool:
         return False
     s.w[...] = w
     return True
+
+
+for_network = by_gradients(update, store)

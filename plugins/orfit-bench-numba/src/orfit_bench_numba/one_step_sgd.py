@@ -9,6 +9,7 @@ from orfit_bench_numba import _gradient
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._gradient_blocks import step_pseudo_inverse, step_row
+from orfit_bench_numba._network_gradients import by_gradients
 
 CHECKS_ROWS = True
 
@@ -33,3 +34,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if len(J) == 1:
         return bool(step_row(s.w, J, E, 1.0, 0.0, normal_range(J.dtype)[0]))
     return bool(step_pseudo_inverse(s.w, J, E, 1.0, 0.0, np.finfo(J.dtype).eps * max(J.shape)))
+
+
+for_network = by_gradients(update)

@@ -15,6 +15,7 @@ from orfit_bench_numba._block_gram_schmidt import BLOCK, learn_in_blocks, new_di
 from orfit_bench_numba._coordinate_rows import SUMMARIES
 from orfit_bench_numba._few_coordinates import MAX_FEATURES, MAX_FEATURES_OF_ONE, learn_few_features
 from orfit_bench_numba._finite import NOT_FINITE
+from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
 from orfit_bench_numba._projection import bind_row as bind_fitted_row
 from orfit_bench_numba._strip_products import combine
@@ -123,3 +124,6 @@ def summarize(U: Array, sigma: Array, R: Array, J: Array, p: Any) -> tuple[Array
     values = np.concatenate([sigma, size * np.linalg.norm(R / size[:, None], axis=1)])
     kept = kept_positions(n + a, p)
     return V[:, kept], values[kept]
+
+
+for_network = by_gradients(update)

@@ -19,12 +19,23 @@ from orfit_bench_numba._covariance_fleets import bind_members, make_covariance_f
 from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._few_features import MAX_FEATURES, learn_safe_rows
 from orfit_bench_numba._information_root import learn_root
+from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._projection import fit_block, fit_rows
 from orfit_bench_numpy import rls as reference
 from orfit_bench_numpy.rls import start_without_prior
 
 COMPLEX = True
-__all__ = ["bind_members", "bind_row", "bind_rows", "fleet_learn", "learn", "start_without_prior", "step", "update"]
+__all__ = [
+    "bind_members",
+    "bind_row",
+    "bind_rows",
+    "fleet_learn",
+    "for_network",
+    "learn",
+    "start_without_prior",
+    "step",
+    "update",
+]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -116,4 +127,5 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     return update(s, A, Y - A @ s.w, p)
 
 
+for_network = by_gradients(update)
 fleet_learn = make_covariance_fleet_learn(learn)
