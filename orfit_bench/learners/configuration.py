@@ -240,7 +240,7 @@ class Configuration:
 
     @ComputedOnce
     def _find_network_kernel(self) -> Callable[[int, int], Any] | None:
-        """The kernel's own rule for networks of d features and c outputs, where the model is one."""
+        """Makes the kernel's own rule for d features and c outputs; None where it has none or the model is no MLP."""
         network, make = network_of(self.model), getattr(self.kernel, "for_network", None)
         if network is None or make is None or self.batch_size > 1:
             return None
@@ -272,7 +272,7 @@ class Configuration:
 
     def runs_user_code(self, inputs: StepInputs | None) -> bool:
         """Whether functions of the user's run inside a step, which may fail half-way."""
-        return not self.is_linear and self._find_network_kernel is None
+        return not self.is_linear
 
 
 class _Draws:

@@ -193,9 +193,9 @@ class Rule(Configuration):
     def single_row(self, sizes: Sizes) -> SingleRow | None:
         """The short path for calls with one row; None if every row needs the general one."""
         if sizes not in self._single_rows:
-            if not (self.on_host and self.batch_size == 1) or self.runs_user_code(None):
+            if not (self.on_host and self.batch_size == 1):
                 return None
-            if not (self.is_linear or self.network_kernel(sizes)):
+            if self.runs_user_code(None) and not self.network_kernel(sizes):
                 return None
             self._single_rows[sizes] = SingleRow(self, sizes)
         return self._single_rows[sizes]

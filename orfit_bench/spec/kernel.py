@@ -254,7 +254,8 @@ class Kernel(Protocol):
         Returns an object with `learn`, and perhaps `bind_row` or `bind_label`, which are as those of a linear model for
         rows of d features and c outputs, and perhaps predict(w, X), the outputs (n, c) at weights w (p, 1). These are
         the matrices of the layers one after another, (inputs, outputs) in C order, with the bias as their last row.
-        Batches, blocks and weighted rows are still learned by `update`, and all rows where this returns None.
+        `learn` gets rows that are finite. Batches, blocks and weighted rows are still learned by `update` or `move`, as
+        are all rows of a filter, and all rows where this returns None.
         """
 
     def predict_step(self, s: State, mean: Array, p: Params) -> bool:

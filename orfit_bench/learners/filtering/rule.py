@@ -102,6 +102,9 @@ class FilterRule(Rule):
         """The kernel itself, unless model or transition are nonlinear."""
         return self.linearized(sizes) if self.runs_user_code(inputs) else self.kernel
 
+    def network_kernel(self, sizes: Sizes) -> None:
+        """Networks are linearized, as other models."""
+
     def new_linearized(self, d: int, c: int) -> ExtendedFilter:
         """Make the kernel that linearizes model and transition at every step."""
         parts = self.method, self.settings, self.model, self.kernel

@@ -199,6 +199,34 @@ def test_weights_of_rows_steps_and_batches_are_learned_by_gradients(method):
         assert_alike(*batches, 0)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_singular_values_that_overflow_are_not_stored(backend):
+    learner = ob.create("gp", backend=backend, model=ob.MLP((), bias=False), rank=1, initial_weights=np.zeros(1))
+    for _ in range(8):
+        learner.learn_one(np.array([1.5e308]), 0.0)
+    assert learner.n_samples_seen_ == 8
+    assert np.isfinite(learner.state()["singular_values_1"].values).all()
+
+
+@pytest.mark.parametrize("method", ["nlms", "gp", "sgd"])
+def test_an_interrupted_chunk_leaves_the_state_before_it(method, monkeypatch):
+    X, y = draw(method, {})
+    learner = ob.create(method, backend="numba", model=ob.MLP((6,))).partial_fit(X[:10], y[:10])
+    before, rows = learner.to_bytes(), learner.rule.network_kernel(learner.live_state.sizes)
+    learn = rows.learn
+
+    def interrupted(*arguments):
+        learn(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rows, "learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learner.partial_fit(X[10:], y[10:])
+    assert learner.to_bytes() == before
+    monkeypatch.undo()
+    learner.partial_fit(X[10:], y[10:])
+
+
 def test_an_mlp_with_another_function_is_a_model_of_the_user():
     X, y = draw("sgd", {})
     network = ob.MLP((6,))

@@ -33,7 +33,7 @@ ACTIVATIONS = {
 }
 
 LEAK, BEND, CUBIC = 0.01, math.sqrt(2 / math.pi), 0.044715
-"""Those of `orfit_bench/models/activations.py`, which compiled functions see as constants."""
+"""The same numbers as in `orfit_bench/models/activations.py`: kernels import functions of arrays only."""
 
 
 class Shape(NamedTuple):

@@ -80,7 +80,7 @@ class NumberDescent(NetworkDescent):
     """The same for numbers as targets."""
 
     def bind_row(self, s: Any, p: Any) -> Callable[[Array, float], int] | None:
-        """See `Kernel.bind_row`."""
+        """See `Kernel.bind_row`; the cross-entropy has no rows with one number."""
         Y = np.empty((1, 1), s.w.dtype)
         if not (learn := self._bind(s, p, Y)):
             return None
@@ -128,8 +128,9 @@ def descend(
     """w <- Proj(v - step (J'S + ridge v)) for each row, S the slopes of its loss and J the gradients at v.
 
     space has room for a and z (see `_network`), the gradient, v, and what is positive for each class that was seen.
-    Stops before an error that is not finite, and with careful before a row that is not or whose target is no sign where
-    the loss wants one, and before a step after which w would not be finite. Returns the number of rows learned.
+    Stops before an error that is not finite, and with careful before a step after which w would not be, a row that is
+    not finite, and a first target that is no sign where the loss wants one: rows that nobody checked have one target.
+    Returns the number of rows learned.
     """
     w, previous, average, total = weights
     step, beta, counts = schedule
@@ -142,11 +143,13 @@ def descend(
         averaged, moved = len(average) > 0 and total[0] > 0, beta[t] > 0
         if moved:
             look_ahead(ahead, w, previous, beta[t])
-        differ = averaged or moved  # the weights that predict and those of the step
-        for is_step in range(0 if differ and len(out) else 1, 2):
-            u = ahead if moved and is_step else average if averaged and not is_step else w
-            propagate(u, X[t], widths, activation, bias, a, z)
-            if len(out) and not (differ and is_step):
+        first = 0 if len(out) and (averaged or moved) else 1  # 0: other weights predict than those of the step, 1
+        for use in range(first, 2):
+            v = w if not moved else ahead
+            if use == 0:
+                v = w if not averaged else average
+            propagate(v, X[t], widths, activation, bias, a, z)
+            if len(out) and use == first:
                 for k in range(out.shape[1]):
                     out[t, k] = z[len(z) - out.shape[1] + k]
         for k in range(len(seen)):

@@ -77,8 +77,8 @@ def _singular_values(s: Any, layers: int) -> list[Array | None]:
 def take_in(basis: Array, sigma: Array | None, a: Array, t: int) -> None:
     """U <- [U r/|r|] with r = a - U'U a, or the leading directions where there are singular values.
 
-    Not for an input whose products overflow: the next step is not finite either, or the layer before is flat there. Nor
-    is there a direction where a depends on the rows of U.
+    Nothing changes for an input whose products overflow: the next step is not finite either, or the layer before is
+    flat there. An input that depends on the rows of U brings no direction; it still turns those of a limited basis.
     """
     q = np.empty_like(a)
     k, largest, share = project_off_basis.entry_point(a.dtype)(basis, a, q)
@@ -104,10 +104,11 @@ def limits_of(dtype: Any) -> tuple[float, float]:
 
 @compiled("W r w")
 def project_off_basis(basis: Array, a: Array, r: Array) -> Any:
-    """r <- (a - U'U a) / max |a| for the k rows U before the first one of zeros, projected twice: once leaves eps a.
+    """r <- (a - U'U a) / max |a| for the k rows U before the first one of zeros.
 
-    Returns k, max |a|, and the share |r| max |a| / |a| of a that is left. The division keeps squares from over- and
-    underflow; max |a| is NaN where a number is.
+    It projects twice, since one projection leaves eps |a| in the span of U. Returns k, max |a|, and the share
+    |r| max |a| / |a| of a that is left. The division keeps squares from over- and underflow; max |a| is NaN where a
+    number is.
     """
     (n, d), zero = basis.shape, basis.dtype.type(0)
     k, j = 0, 0
@@ -135,6 +136,8 @@ def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Ar
     n, k = len(U), len(U) + len(Q)
     M = np.vstack([np.column_stack([np.diag(sigma[:n]), C]), np.column_stack([np.zeros((len(Q), n)), R])])
     V, values, _ = np.linalg.svd(M.astype(basis.dtype), full_matrices=False)
+    if not np.isfinite(values).all():
+        return  # as for products that overflow
     m = min(k, len(basis))
     basis[:m], sigma[:m] = V[:, :m].T @ np.vstack([U, Q]), values[:m]
     if t % RENEWAL_PERIOD == 0:

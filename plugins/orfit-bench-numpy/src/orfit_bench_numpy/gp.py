@@ -50,4 +50,6 @@ def approximate(basis: Array, sigma: Array, a: Array, t: int) -> None:
     U = used_rows(basis).T
     Q, R = new_directions(U, a.T)
     U, values = leading_singular_vectors(Extended(U, sigma[: U.shape[1]], Q, R, a.T), len(basis), t)
+    if not is_finite(values):  # as for an input that is not bounded
+        return
     basis[: len(values)], sigma[: len(values)] = U.T, values
