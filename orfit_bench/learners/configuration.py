@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -238,20 +238,13 @@ class Configuration:
     def _network_kernels(self) -> dict[tuple[int, int], Any]:
         return {}
 
-    @ComputedOnce
-    def _find_network_kernel(self) -> Callable[[int, int], Any] | None:
-        """Makes the kernel's own rule for d features and c outputs; None where it has none or the model is no MLP."""
-        network, make = network_of(self.model), getattr(self.kernel, "for_network", None)
-        if network is None or make is None or self.batch_size > 1:
-            return None
-        return lambda d, c: make(network, d, c, self.settings)
-
     def network_kernel(self, sizes: Sizes) -> Any:
         """The kernel's own rule for rows of a network, one in a step; None where it has none."""
         d, c = sizes[:2]
         if (d, c) not in self._network_kernels:
-            find = self._find_network_kernel
-            self._network_kernels[d, c] = find(d, c) if find else None
+            network, make = network_of(self.model), getattr(self.kernel, "for_network", None)
+            rule = make(network, d, c, self.settings) if network and make and self.batch_size == 1 else None
+            self._network_kernels[d, c] = rule
         return self._network_kernels[d, c]
 
     @ComputedOnce

@@ -27,9 +27,10 @@ def needs_network_rule(context: CheckContext) -> str:
 
 @check(needs_network_rule)
 def networks_are_learned_as_models(context: CheckContext) -> Deviation:
-    """A network is learned as a model with the same functions, of which nothing is known, in one call and row by row.
+    """A kernel's own rule for networks gives the results of its `update` with their gradients, also row by row.
 
-    With the default settings every activation is tried, and none, one and two hidden layers.
+    The rows are learned by a network, and by a model with the same functions that the kernel does not recognize. With
+    the default settings every activation is tried, and none, one and two hidden layers.
     """
     skip_if(context.variant.time_varying, "the transition varies with the rows")
     found = []

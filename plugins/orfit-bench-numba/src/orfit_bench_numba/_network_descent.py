@@ -156,7 +156,7 @@ def descend(
             known[k] = seen[k] + Y[t, k]
         if not become_slopes(z, Y, t, kind, parameter, known):
             return t
-        propagate_back(ahead if moved else w, widths, bias, z)
+        propagate_back(v, widths, bias, z)
         write_gradient(g, widths, bias, a, z)
         if not move_along(w, previous, average, total, ahead, g, step[t], beta[t], counts[t], ridge, radius, careful):
             return t
