@@ -65,7 +65,7 @@ class LackingError(UnavailableError):
 
 
 class PluginError(RuntimeError):
-    """A plugin is broken, and plugins are loaded strictly (`--strict-plugins`)."""
+    """A plugin is broken or claims a name that is taken; from `register`, and from commands with --strict-plugins."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -110,7 +110,7 @@ def max_error(ff: float) -> float:
     return MAX_GROWING_ERROR if ff < 1 else 1.0
 
 
-def remembered_steps(ff: float, t: int) -> float:
+def sum_of_weights(ff: float, t: int) -> float:
     """The sum of the weights ff^i of the last t steps, for a forgetting factor below 1."""
     return (1 - ff**t) / (1 - ff)
 
@@ -148,7 +148,7 @@ def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining:
 
     `variances` (p,) is the diagonal of P, or the larger one of the terms of which P was computed.
 
-    Two estimates, O(p) numbers a row. Rounding: eps (sum |x_i| sqrt(P_ii))^2 relative to the innovation variance.
+    Two estimates, O(p) per row. Rounding: eps (sum |x_i| sqrt(P_ii))^2 relative to the innovation variance.
     Cancellation: see `reductions`.
 
     Degraded: an estimate exceeds sqrt(eps) or eps^(1/3), as may eps times the `joint_reduction`, or P exceeds half the

@@ -37,7 +37,7 @@ class Classifier(LabelPredictions):
             Labels; a new one adds a class, which scores zero before.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
-            row, where nothing is forgotten; a row of weight 0 changes nothing, but its class becomes known.
+            row, where nothing is forgotten; a row of weight 0 changes only `n_samples_seen_` and the known classes.
 
         Returns
         -------

@@ -115,7 +115,7 @@ def create(
         conjugate rows, and for oja, krasulina, sanger, implicit_krasulina and incremental_pca.
     random_state : int, default 0
         Seed of all random draws.
-    model : Model, default linear
+    model : Model or "linear", default linear
         What a regression method fits, for example `orfit_bench.MLP((32,))`.
     initial_weights : array_like, shape (p,) or (p, c), optional
         Weights before the first row. Default: zeros, or what the model draws.

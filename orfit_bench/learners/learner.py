@@ -150,7 +150,7 @@ class Learner(Stored):
             permit.append(None)
 
     def _change(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
-        """The same by a thread that holds the permit."""
+        """Do the work of `_update`; the caller holds the permit. What fails is undone."""
         old = state = self._state
         if state is None:
             state = self.rule.init(rows.sizes, rows.classes)

@@ -36,8 +36,9 @@ class Regressor(RecordedLearning):
             Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
-            row, where nothing is forgotten; a row of weight 0 changes nothing. With `ridge` a negative weight unlearns
-            a row: in the k-th step after the one that learned it, pass -v forgetting_factor^k for a row of weight v.
+            row, where nothing is forgotten; a row of weight 0 changes only `n_samples_seen_`. With `ridge` a negative
+            weight unlearns a row: in the k-th step after the one that learned it, pass -v forgetting_factor^k for a
+            row of weight v.
 
         Returns
         -------

@@ -170,7 +170,7 @@ class Rule(Configuration):
     def longest_sum(self) -> float:
         """The number of steps from which on half of the digits of a sum over the steps are lost; infinite if never."""
         warning, longest = self.method.state.warning, steps_until_half(self.dtype)
-        return longest if warning and warning.memory(self.settings) >= longest else math.inf
+        return longest if warning and warning.summed_steps(self.settings) >= longest else math.inf
 
     def warn_of_lost_precision(self, state: LearnerState) -> None:
         """Warn once per state. It is called last, since a filter may turn the warning into an error."""

@@ -103,7 +103,7 @@ class Stored(Attributes):
         files.save(self.rule, self._usable(), path)
 
     def to_bytes(self) -> bytes:
-        """The state as bytes with a checksum, without pickle: for databases, queues and other processes.
+        """Return the state as bytes with a checksum, without pickle: for databases, queues and other processes.
 
         Returns
         -------

@@ -122,7 +122,7 @@ def lacking_data(known: Registry) -> list[str]:
 def metrics_table(known: Registry) -> Table:
     """Metrics with their units."""
     table = grid("Metrics", "name", "unit", "better", "description", "supplied by")
-    for name, metric in known.metrics.items():
+    for name, metric in sorted(known.metrics.items()):
         row = [name, metric.unit, metric.better, metric.summary, known.suppliers["metrics", name]]
         table.add_row(*map(Text, row))
     return table

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.spec.probing import reason_of
+
 Array = Any
 """An array of the backend: C order, one dtype."""
 REFERENCE = "numpy"
@@ -62,12 +64,7 @@ class Backend:
     @property
     def reason(self) -> str:
         """Why it is not available; empty if it is."""
-        try:
-            return self.probe()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # also SystemExit: a plugin must not end the process
-            return f"its probe failed: {type(error).__name__}: {error}"
+        return reason_of(self.probe)
 
     @property
     def available(self) -> bool:

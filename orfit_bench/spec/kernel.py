@@ -134,10 +134,23 @@ class FleetParams(Protocol):
 
 
 class Kernel(Protocol):
-    """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
+    """A kernel: a module or an object with the functions that its method needs.
 
-    s is the state, written in place, and p the parameters of the steps. Inputs must not be written to nor kept. Rows of
-    a filter may have NaN in Y, and its p are `FilterParams`.
+    ============  =============================================================
+    function      needed by
+    ============  =============================================================
+    learn         every method but layered ones
+    update        methods with KernelSpec(models=True), and layered ones
+    step          methods with KernelSpec(blocks=True)
+    ahead, store  methods with `lookahead`, with `needs_post_step_gradients`
+    solve         methods with StateSpec(solution=...)
+    predict_step  filters
+    rts_smooth    filters, unless LACKS names "smoothing"
+    ============  =============================================================
+
+    All others are optional, as faster ways to the same result; fleets need `fleet_learn`. s is the state, changed in
+    place; p holds the parameters of the steps. A kernel neither changes nor keeps its other arguments. Rows of a filter
+    may have NaN in Y, and its p are `FilterParams`.
 
     A module may say LACKS = {capability: why, "setting=value": why}, what it leaves out of what the method allows
     (spec/capability.py), and EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in
@@ -172,14 +185,27 @@ class Kernel(Protocol):
         """
 
     def bind_row(self, s: State, p: Params) -> Callable[[Array, float], int] | None:
-        """Optional: a function learn(x, y) for rows x (d,) with one number y, for calls with a row each.
+        """Optional: prepare a function that learns one row with one target in s, for calls with one row each.
 
-        It has the result of `learn` with a chunk of one row, to the last bit, in s itself, and is called without a
-        check of x, which is of the right shape and dtype and C-contiguous, but may hold NaN or infinity, as may y. A
-        row was learned before, and `validate_rows` is not called. p.t is not the step of a row. p's arrays with an
-        entry per step have one here: it is changed to that of the step before each call, so the function has to read it
-        then. All else in p is the same for all rows. It returns 1; or anything else where it changed nothing and leaves
-        the row to `learn`. None where there is no such function for these settings.
+        Parameters
+        ----------
+        s : State
+            The fields, in which the function learns. A row was learned before.
+        p : Params
+            The parameters of a step. Arrays with an entry per step have one entry, which is set to that of the current
+            step before each call, so that the function has to read it then. p.t is not the step of the row; all else
+            is the same for all rows.
+
+        Returns
+        -------
+        callable or None
+            learn(x, y) for a row x (d,) and a number y: it returns 1 if it learned the row, or any other value if it
+            changed nothing and `learn` has to take the row. None if there is no such function for these settings.
+
+        Notes
+        -----
+        The result equals that of `learn` with a chunk of one row, to the last bit. x has the right shape and dtype and
+        is C-contiguous, but may hold NaN or infinity, as may y. `validate_rows` of the method is not called.
         """
 
     def bind_sample(self, s: State, p: Params) -> Callable[[Array, int], int] | None:

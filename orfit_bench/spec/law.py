@@ -79,7 +79,7 @@ class Law:
     shape : {"tall", "wide", "own"}
         The rows that it needs: n > d, n < d and independent, or those that it generates from the seed.
     numbers : {"real", "complex"}
-        The numbers of rows and learners; a law of complex ones holds where a kernel has a complex form.
+        The numbers of rows and learners. A law of complex ones is checked on kernels with COMPLEX = True.
     """
 
     check: Callable[[Callable[..., Any], Rows], Measured]

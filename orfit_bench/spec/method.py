@@ -38,8 +38,8 @@ class KernelSpec:
     blocks : bool
         Whether `step(A, y)` may take several rows as one step.
     draws : callable, optional
-        draws(settings) is how many uniform numbers in [0, 1) are drawn for each gradient (on a model a row has one
-        gradient an output). Default: none.
+        draws(settings) is how many uniform numbers in [0, 1) are drawn for each gradient (on a
+        nonlinear model each row has one gradient per output). Default: none.
     lookahead : bool
         Whether gradients are taken at the weights that the kernel's `ahead(s, p)` returns.
     needs_targets : bool

@@ -86,8 +86,8 @@ class Metric:
     floor : float
         Values up to this count as zero, so that a change between two of them counts as none.
     memory : callable, optional
-        memory(record) returns the bytes that `measure` allocates beyond a few numbers a row. Above the memory budget of
-        a run, `measure` is not called.
+        memory(record) returns the bytes that `measure` allocates beyond a few numbers per row. Above the memory budget
+        of a run, `measure` is not called.
 
     Examples
     --------

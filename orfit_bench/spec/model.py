@@ -1,7 +1,7 @@
 """A model: what a regression method fits.
 
 A method never sees a model and a model never sees a method: the learner asks the model for its prediction and
-Jacobian, and passes one linearized block to the kernel.
+Jacobian, and passes one linearized block to the kernel. A kernel may have a faster rule of its own for an MLP.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Field:
         Attribute of the state that kernels get.
     dims : tuple of str
         "feature" (d), "parameter" (p; on a linear model the d features), "output" (r; 1 on a nonlinear model), "class"
-        (c, one a target), the method's growing dimension, an integer setting (for example n_components), one of
+        (c, one per label), the method's growing dimension, an integer setting (for example n_components), one of
         `StateSpec.lengths` or, with `layered`, "input" (what the layer takes in, its constant included).
         A field without dimensions is a number; on every backend it lies in host memory as a NumPy array of shape (), so
         that reading it waits for no device.
@@ -71,12 +71,12 @@ class Field:
         What the rows determine, so that all kernels agree on it: the entries, the span of the vectors (along "feature",
         "parameter" or "input"), or nothing compared with the other fields.
     role : str
-        What the field is to rows X of the linear model, and so what it becomes where rows have other coordinates, X M:
-        "rows" A become A M, and a "basis" an orthonormal one of their span; "weights" W become M^-1 W; a "moment" X'Y
-        M'X'Y; a "covariance" P M^-1 P M^-T, and "variances" its diagonal; an "information" X'X, of which the lower
-        triangle is kept, M'X'X M; "covariance_root" and "information_root", the lower triangular S of P = S S' and the
-        upper triangular R of X'X = R'R, likewise. Fields without the dimensions "parameter" and "feature" stay.
-        Empty: unknown, so that the method cannot follow the moments of a pipeline.
+        What the field is to the rows X of the linear model. If the rows are X M instead, it becomes:
+        "rows" A: A M; "basis": an orthonormal basis of the span of its rows times M; "weights" W: M^-1 W;
+        "moment" X'Y: M'X'Y; "covariance" P: M^-1 P M^-T; "variances": the diagonal of that;
+        "information" X'X (lower triangle): M'X'X M; "covariance_root" S (lower, P = S S') and "information_root" R
+        (upper, X'X = R'R): the roots of the changed matrices. Fields without the dimensions "parameter" and "feature"
+        do not change. Empty: unknown; then the learner cannot follow the moments of a pipeline.
     later : bool
         Whether states of earlier versions of the method lack it; they are loaded with zeros.
     """
@@ -117,8 +117,8 @@ class Growth:
     limit: Callable[[Settings, Sizes], int | None]
 
 
-def remember_nothing(settings: Settings) -> float:
-    """The `memory` of fields whose rounding errors do not add up over the steps."""
+def sums_no_steps(settings: Settings) -> float:
+    """The `summed_steps` of fields whose rounding errors do not add up over the steps."""
     return 0.0
 
 
@@ -131,14 +131,14 @@ class PrecisionWarning(NamedTuple):
         The field, which kernels set.
     text : str
         What is being lost, and the remedies.
-    memory : callable
-        memory(settings) is the number of steps whose rounding errors add up in the fields: infinite where no step is
-        forgotten. The learner sets the field too, once they have taken half of the digits.
+    summed_steps : callable
+        summed_steps(settings) is the number of steps whose rounding errors add up in the fields; infinite if no step
+        is forgotten. The learner also sets the field once these errors have taken half of the digits.
     """
 
     field: str
     text: str
-    memory: Callable[[Settings], float] = remember_nothing
+    summed_steps: Callable[[Settings], float] = sums_no_steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from orfit_bench.errors import with_place
 from orfit_bench.spec.data import Array, Data, Pair, Rows, refuse_empty, without_slices
 from orfit_bench.spec.kinds import KindName
+from orfit_bench.spec.probing import reason_of
 from orfit_bench.spec.setting import Setting, check_settings
 
 __all__ = ["OFFERS", "Array", "Data", "Offers", "Pair", "Rows", "Stream"]
@@ -81,12 +82,7 @@ class Stream:
     @property
     def reason(self) -> str:
         """Why it cannot be loaded here; empty if it can."""
-        try:
-            return self.probe()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # also SystemExit: a plugin must not end the process
-            return f"its probe failed: {type(error).__name__}: {error}"
+        return reason_of(self.probe)
 
     def suits(self, kind: str) -> bool:
         """Whether methods of this kind can learn it."""

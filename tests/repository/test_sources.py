@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.conformance.check import CHECKS
 
 PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
 ROWS = [line for line in PAGE.read_text("utf8").splitlines() if line.startswith("| ")]
@@ -25,3 +27,24 @@ def test_papers_are_listed_with_the_methods_that_cite_them(name: str) -> None:
 def test_laws_cite_papers_of_the_page_or_decisions(name: str) -> None:
     known = ["docs/decisions/", *METHODS_OF]
     assert [law.name for law in ob.methods()[name].theory.laws if not any(k in law.source for k in known)] == []
+
+
+@pytest.mark.parametrize("name", ob.methods())
+def test_claims_of_laws_read_alone(name: str) -> None:
+    """A list shows each claim without the one before it."""
+    claims = [law.claim for law in ob.methods()[name].theory.laws]
+    assert claims
+    assert [claim for claim in claims if claim.startswith("The same in")] == []
+
+
+def test_requirements_of_checks_read_alone() -> None:
+    requirements = [known.requirement for known in CHECKS]
+    assert requirements
+    assert [text for text in requirements if re.match("The same (for|in|while|after) ", text)] == []
+
+
+def test_every_decision_is_listed() -> None:
+    folder = PAGE.parent / "decisions"
+    pages = sorted(folder.glob("0*.md"))
+    lines = [f"- [{page.read_text('utf8').splitlines()[0].removeprefix('# ')}]({page.name})" for page in pages]
+    assert [line for line in (folder / "README.md").read_text("utf8").splitlines() if line.startswith("- ")] == lines

@@ -56,6 +56,12 @@ def measure_complex_gradients(learner: Any, rows: Rows, step: float) -> Measured
     return Measured(deviation(as_real(final_weights(learner.partial_fit(X, y))), w), len(X), 1.0)
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, the weights are those of steps along two real rows for each."""
+    step = 0.5 / largest_energy(rows)
+    return measure_complex_gradients(create(step_size=step), rows, step)
+
+
 def measure_complex_projections(learner: Any, rows: Rows, order: int, step: float, eps: float) -> Measured:
     """The deviation from part of the way to the solution of the last rows, as real least-squares problems."""
     X, y = rows.X[:N_ROWS], rows.y[:N_ROWS]

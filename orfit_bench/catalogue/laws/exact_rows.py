@@ -50,7 +50,7 @@ def known_directions_stay_known(create: Any, rows: Rows) -> Measured:
 
 
 def square_root_form_of_known_directions(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form, the error of which grows with deviations, and not with variances."""
+    """In the square-root form, known directions stay known; the error grows with deviations, not with variances."""
     return _measure_moving(partial(create, form="square_root"), rows.seed, 2.0**-20, 2.0**10)
 
 

@@ -28,7 +28,7 @@ def first_rows_without_a_prior(create: Any, rows: Rows) -> Measured:
 
 
 def first_root_without_a_prior(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form."""
+    """In the square-root form without a prior, nearly dependent first rows give their least-squares solution."""
     return _measure_start(partial(create, form="square_root"), rows.seed, _inverse_of_root)
 
 

@@ -73,7 +73,7 @@ def merge_of_roots_is_exact(create: Any, rows: Rows) -> Measured:
 
 
 def equals_exponential_forgetting_for_full_blocks(create: Any, rows: Rows) -> Measured:
-    """Steps whose rows span all directions forget everything: the weights solve the exponentially weighted problem."""
+    """Steps whose rows span all directions forget in all of them: the weights solve the weighted problem."""
     X, y, _ = rows
     d, ff = X.shape[1], 0.9
     N = 2 * d

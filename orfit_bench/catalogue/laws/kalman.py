@@ -118,9 +118,9 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
 
 
 def square_root_keeps_exact_directions(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form, also where such rows are observed at once, some of them a multiple of others.
+    """In the square-root form, noise-free rows, dependent ones too, give the smallest weights that fit them.
 
-    And for rows that share one noise, as in the other form.
+    Rows that share one noise are conditioned on, too.
     """
     worst, n, cond, _ = _measure_exact_directions(partial(create, form="square_root"))
     shared = _measure_shared_noise(partial(create, form="square_root"), rows.seed)
@@ -176,7 +176,7 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 def overflow_of_a_moved_root_is_refused(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form, of which the root overflows last."""
+    """In the square-root form, a transition that makes the mean or the covariance overflow is refused."""
     return transition_overflow_is_refused(partial(create, form="square_root"), rows)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws.complex_numbers import largest_energy, measure_complex_gradients
+from orfit_bench.catalogue.laws.complex_numbers import complex_steps
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, unit_rows
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps
 from orfit_bench.spec import Array
@@ -61,12 +61,6 @@ def _two_tasks(seed: int) -> tuple[Array, Array, float]:
     rng = np.random.default_rng(seed)
     points = unit_rows(rng.standard_normal((2, 4)))
     return points, points.T @ rng.standard_normal(2), float((points[0] @ points[1]) ** 2)
-
-
-def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, the weights are those of steps along two real rows for each."""
-    step = 0.5 / largest_energy(rows)
-    return measure_complex_gradients(create(step_size=step), rows, step)
 
 
 LAWS = (

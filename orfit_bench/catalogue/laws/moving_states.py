@@ -38,7 +38,7 @@ def blocks_of_a_moving_state(create: Any, rows: Rows) -> Measured:
 
 
 def square_root_form_of_blocks_of_a_moving_state(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form."""
+    """In the square-root form, blocks of observations condition a state that moves between them."""
     return blocks_of_a_moving_state(partial(create, form="square_root"), rows)
 
 
@@ -67,7 +67,7 @@ def _count_moves(learner: Any, d: int, most: int) -> int:
 
 
 def root_of_an_unseen_state_moves_until_it_overflows(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form."""
+    """In the square-root form, an unseen state has the moments F^t m and F^t P F'^t until the step that overflows."""
     return unseen_state_moves_until_it_overflows(partial(create, form="square_root"), rows)
 
 
@@ -89,7 +89,7 @@ def overflowing_mean_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_mean_of_a_root_is_refused(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form."""
+    """In the square-root form, a step whose mean would overflow is refused, with noise and without."""
     return overflowing_mean_is_refused(partial(create, form="square_root"), rows)
 
 

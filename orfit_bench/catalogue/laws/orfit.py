@@ -29,7 +29,7 @@ def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
 
 
 def min_norm_in_batches(create: Any, rows: Rows) -> Measured:
-    """The same in batches of three, the last one shorter, for every summary whose memory holds all rows."""
+    """In batches of three, the weights are the smallest that fit all rows, for every summary that holds all rows."""
     want, worst = np.linalg.pinv(rows.X) @ rows.y[:, None], 0.0
     for more in ({}, *({"summary": s, "memory": len(rows.X)} for s in SUMMARIES)):
         learner = create(batch_size=3, **more).partial_fit(rows.X, rows.y).flush()

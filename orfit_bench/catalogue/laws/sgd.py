@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws import cross_entropy, weights
-from orfit_bench.catalogue.laws.complex_numbers import largest_energy, measure_complex_gradients
+from orfit_bench.catalogue.laws.complex_numbers import complex_steps
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, momentum_steps
@@ -183,12 +183,6 @@ def overflowing_average_weight_is_refused(create: Any, rows: Rows) -> Measured:
     if not is_refused(learner.partial_fit, [[1.0]], [1.0]):
         return Measured(float("inf"), 1, 1.0)
     return Measured(deviation(learner.predict([[1.0]]), before), 1, 1.0)
-
-
-def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, the weights are those of steps along two real rows for each."""
-    step = 0.5 / largest_energy(rows)
-    return measure_complex_gradients(create(step_size=step), rows, step)
 
 
 LAWS = (

@@ -22,7 +22,7 @@ def smoothed_mean_and_covariance(create: Any, rows: Rows) -> Measured:
 
 
 def smoothed_random_walk(create: Any, rows: Rows) -> Measured:
-    """The same for a state to which noise is added alone, and of which most observations are missing."""
+    """The smoothed moments of a random walk with many missing observations are those given all rows."""
     world, n, d = make_state_space(rows, 24), 24, rows.X.shape[1]
     y = np.where(np.arange(n) % 4 == 0, rows.y[:n], np.nan)
     Q, R = world.process_noise[0], to_float32(np.asarray(world.observation_noise[0]))

@@ -30,7 +30,7 @@ Step = Callable[[float, float], tuple[float, float]]
 
 
 def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
-    """Forecasts along rows of one direction, by a state that each move multiplies."""
+    """Forecasts of a state that grows with each move are accurate, or marked as imprecise, or the row is refused."""
     rng, wrong = np.random.default_rng(rows.seed), 0
     for growth in TRIALS * GROWTHS:
         x = to_float32(rng.standard_normal((rows.X.shape[1],)))
@@ -39,7 +39,7 @@ def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
 
 
 def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
-    """Forecasts of what a move computes as a difference of parameters that grow alike.
+    """Forecasts are accurate, marked or refused where a move subtracts parameters that grow alike.
 
     The sum of the last two parameters doubles with each move and is not observed; their difference halves.
     """
@@ -50,12 +50,12 @@ def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
 
 
 def cancelling_moves_by_a_root(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form."""
+    """In the square-root form, forecasts are accurate, marked or refused where a move subtracts growing parameters."""
     return forecasts_after_cancelling_moves(partial(create, form="square_root"), rows)
 
 
 def forecasts_from_a_vague_state(create: Any, rows: Rows) -> Measured:
-    """Forecasts of a parameter that turns into another one, by a first state of a million times the noise."""
+    """Forecasts are accurate, marked or refused where the first covariance is a million times the noise."""
     F, wrong = to_float32(np.array([[0.6, 0.8], [-0.8, 0.6]])), 0
     for vague in (9e5, 1.1e6):
         step = _first_parameter(F, np.zeros((2, 2)), vague * np.eye(2))
@@ -82,12 +82,12 @@ def _first_parameter(A: Any, Q: Any, P: Any) -> Step:
 
 
 def forecasts_by_a_root(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form."""
+    """In the square-root form, forecasts of a state that grows are accurate, or marked as imprecise, or refused."""
     return forecasts_of_a_growing_state(partial(create, form="square_root"), rows)
 
 
 def predictions_while_forgetting(create: Any, rows: Rows) -> Measured:
-    """Predictions along rows of one direction, by regression that forgets all others."""
+    """With forgetting, predictions along the only observed direction are accurate, marked as imprecise, or refused."""
     rng, wrong = np.random.default_rng(rows.seed), 0
     for ff in TRIALS * FACTORS:
         x = to_float32(rng.standard_normal((rows.X.shape[1],)))
@@ -96,7 +96,7 @@ def predictions_while_forgetting(create: Any, rows: Rows) -> Measured:
 
 
 def predictions_by_a_root(create: Any, rows: Rows) -> Measured:
-    """The same in the square-root form."""
+    """In the square-root form, predictions while forgetting are accurate, or marked as imprecise, or refused."""
     return predictions_while_forgetting(partial(create, form="square_root"), rows)
 
 

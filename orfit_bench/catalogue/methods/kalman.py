@@ -2,7 +2,7 @@
 
 | here | survey | textbooks | what it is |
 | --- | --- | --- | --- |
-| `mean` | theta_(t given t) | x, m | mean of the state, one column an output |
+| `mean` | theta_(t given t) | x, m | mean of the state, one column per output |
 | `covariance` | Sigma_(t given t) | P | its covariance, the same for every output |
 | `initial_mean`, `initial_covariance` | mu_1, Sigma_1 | m_1, P_1 | those of the first state before its row |
 | `transition` | A_t | F | how the state moves to step t, from t = 2 on |

@@ -22,7 +22,7 @@ def known(record: Record) -> Array:
 
 METRIC = Metric(
     name="a_priori_error",
-    unit="label^2",
+    unit="target^2",
     summary="error on each row just before its step",
     formula="mean_i e_i^2, e_i = y_i - f(x_i; w_(i-1)), over the rows of the first pass",
     source="survey, section II (a priori error)",

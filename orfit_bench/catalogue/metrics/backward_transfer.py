@@ -13,7 +13,7 @@ def measure(record: Record) -> float | None:
 METRIC = Metric(
     name="backward_transfer",
     unit="by kind",
-    summary="fall of the error on earlier tasks",
+    summary="decrease of the error on earlier tasks",
     formula="(1/(T-1)) sum_(j<T) (E[j, j] - E[T, j]), above 0 where later tasks helped; the negative of forgetting",
     source="survey, Positive Backward Transfer (a word there; the formula is the negative of its F_t)",
     better="higher",

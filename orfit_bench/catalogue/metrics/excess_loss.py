@@ -21,7 +21,7 @@ def measure(record: Record) -> float | None:
 METRIC = Metric(
     name="excess_loss",
     unit="%",
-    summary="compression loss beyond batch PCA's",
+    summary="compression loss in excess of that of batch PCA",
     formula="100 (loss - loss_batch) / loss_batch, loss_batch the sum of all but the k largest eigenvalues of X'X / n",
     source="Krasulina paper, percent excess loss",
     better="lower",

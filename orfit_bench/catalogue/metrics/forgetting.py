@@ -14,7 +14,7 @@ def measure(record: Record) -> float | None:
 METRIC = Metric(
     name="forgetting",
     unit="by kind",
-    summary="growth of the error on earlier tasks",
+    summary="increase of the error on earlier tasks",
     formula="F_T = (1/(T-1)) sum_(j<T) (E[T, j] - E[j, j]), E[i, j] the error on task j after task i: mean squared, "
     "share of wrong labels, or compression loss",
     source="survey, section II (F_t)",

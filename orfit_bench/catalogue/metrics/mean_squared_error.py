@@ -10,7 +10,7 @@ def measure(record: Record) -> float | None:
 
 METRIC = Metric(
     name="mean_squared_error",
-    unit="label^2",
+    unit="target^2",
     summary="error on all rows learned, at the end",
     formula="E_n = (1/n) sum_i |y_i - f(x_i; w_n)|^2",
     source="survey, section II (E_t, one row a task)",

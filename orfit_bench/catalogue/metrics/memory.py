@@ -17,7 +17,7 @@ METRICS = (
     Metric(
         name="host_memory",
         unit="B",
-        summary="peak of Python and NumPy, without the data",
+        summary="peak memory of Python and NumPy, without data",
         formula="largest traced size during one pass - traced size before the learners were created",
         source="tracemalloc, in a pass that is not timed; independent of imports and the page cache",
         better="lower",
@@ -27,7 +27,7 @@ METRICS = (
     Metric(
         name="device_memory",
         unit="B",
-        summary="peak of the device; none on the CPU",
+        summary="peak device memory; none on the CPU",
         formula="the backend's memory() after one pass that began with memory()",
         source="the backend",
         better="lower",

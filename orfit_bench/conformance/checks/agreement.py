@@ -81,7 +81,7 @@ def agrees_with_reference(context: CheckContext) -> Deviation:
 
 @check(needs_linear_reference, numbers="any")
 def agrees_with_reference_at_many_features(context: CheckContext) -> Deviation:
-    """The same for rows of 403 features, where kernels may use other algorithms."""
+    """With 403 features, where kernels may use other algorithms, predictions and states equal the reference's."""
     skip_if(not is_linear(context), "models and transitions take too long")
     chunk, reference = context.rows(n=LONG_STOPS[-1], d=MANY_FEATURES), context.reference
     learned = rows_until_refusal(reference, reference.create(), chunk)

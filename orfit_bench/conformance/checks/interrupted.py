@@ -59,7 +59,7 @@ def interrupted_learners_refuse_calls(context: CheckContext) -> None:
 
 @check(needs_single_rows, all_variants=False)
 def interrupted_learn_one_ends_a_learner(context: CheckContext) -> None:
-    """The same after `learn_one` was interrupted; a copy from before it goes on as a learner that was not."""
+    """After an interrupted `learn_one`, every call raises RuntimeError; a copy from before it continues normally."""
     skip_if_time_varying(context)
     chunk = context.rows(n=(KNOWN + 1) * context.batch_size)
 

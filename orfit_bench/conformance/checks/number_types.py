@@ -49,7 +49,7 @@ def any_type_of_numbers(context: CheckContext) -> None:
 
 @check(needs_single_rows, all_variants=False)
 def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
-    """The same for `learn_one`, before and after other rows."""
+    """`learn_one` gives the same state for integers, truth values and other floats as for the learner's dtype."""
     skip_if_time_varying(context)
     chunk = rows_of_integers(context.rows())
     skip_if(not context.accepts(chunk), "it does not take integers as targets")

@@ -46,7 +46,7 @@ def a_learner_that_learns_refuses_other_threads(context: CheckContext) -> None:
 
 @check(needs_single_rows, all_variants=False)
 def learn_one_refuses_other_threads(context: CheckContext) -> None:
-    """The same while `learn_one` learns a row."""
+    """While `learn_one` learns a row, every call that learns raises RuntimeError in another thread."""
     skip_if_time_varying(context)
 
     _ensure_alone(context, "learn_one", learn_one_by_one)

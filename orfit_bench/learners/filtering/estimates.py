@@ -38,8 +38,9 @@ class FilterEstimates(Regressor):
         return_std: bool = False,
         **unknown: object,
     ) -> Array | tuple[Array, Array]:
-        """Forecast the observation at the next step, after the transition, for each row of X taken as the next row; the
-        learner is unchanged.
+        """Forecast the observation of each row, taken as the next row; the learner is unchanged.
+
+        The state is moved by the transition first.
 
         Parameters
         ----------
@@ -170,7 +171,7 @@ class FilterEstimates(Regressor):
         sample_weight: ArrayLike | None = None,
         **unknown: object,
     ) -> float:
-        """The logarithm of the density of y given X and the rows learned so far; the learner is unchanged.
+        """Compute the logarithm of the density of y given X and the rows learned so far; the learner is unchanged.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from orfit_bench.learners.pipelines.transforms import TRANSFORMS, Intercept, Tra
 
 
 def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
-    """A learner whose rows are transformed on their way, in one pass.
+    """Create a learner whose rows are transformed first, in one pass.
 
     Parameters
     ----------

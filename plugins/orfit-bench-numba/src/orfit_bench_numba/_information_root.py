@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import MAX_GROWING_ERROR, remembered_steps
+from orfit_bench.kernels.guards import MAX_GROWING_ERROR, sum_of_weights
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
@@ -27,7 +27,7 @@ def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     ff, directional = p.forgetting_factor, p.forgetting == "directional"
     predictions = np.empty((0, 0), X.dtype) if out is None else out
     degraded = np.empty(1, X.dtype) if directional else s.precision_lost.reshape(1)
-    before = remembered_steps(ff, p.t - 1) if ff < 1 else 0.0
+    before = sum_of_weights(ff, p.t - 1) if ff < 1 else 0.0
     least = math.sqrt(abs(1 - ff) * p.ridge)
     learned = int(learn_root_rows(s.root, W, X, Y, ff, least, before, directional, predictions, degraded))
     if not np.may_share_memory(W, s.w):

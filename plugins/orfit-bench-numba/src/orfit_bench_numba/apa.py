@@ -101,7 +101,7 @@ def max_condition(dtype: Any) -> float:
 
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
-    """The same for one row of real numbers with one output."""
+    """A function that learns one row of real numbers with one output."""
     order, w = p.projection_order, s.w
     if w.dtype.kind == "c":
         return None

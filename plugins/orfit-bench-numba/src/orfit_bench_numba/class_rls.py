@@ -32,7 +32,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_label(s: Any, p: Any, y: float = 1.0) -> Any:
-    """The same for one row of a known class, with target y for it."""
+    """A function that learns one row of a known class, with target y for it."""
     ff, dtype = p.forgetting_factor, s.P.dtype
     limits = [float(number) for number in forgetting_limits(ff, dtype)]
     entry = learn_label.entry_point(dtype)

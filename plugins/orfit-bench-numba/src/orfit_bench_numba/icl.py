@@ -14,7 +14,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row with one output."""
+    """A function that learns one row with one output."""
     return bind_fitted_row(s, p.memory)
 
 

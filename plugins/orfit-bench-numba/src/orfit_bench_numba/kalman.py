@@ -2,7 +2,7 @@
 
 | here                  | survey         | textbooks | meaning                                               |
 | --------------------- | -------------- | --------- | ----------------------------------------------------- |
-| `s.mean`              | theta_(t|t)    | x, m      | mean of the state, one column an output               |
+| `s.mean`              | theta_(t|t)    | x, m      | mean of the state, one column per output              |
 | `s.covariance`        | Sigma_(t|t)    | P         | its covariance, the same for every output             |
 | `s.scale`             |                |           | variances of the last transition, or the first ones   |
 | `p.transition`        | A_t            | F         | transition of the state, from the second step on      |
@@ -72,7 +72,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
-    """The same for one row with one output; None without noise, and where a control or a root is given."""
+    """A function that learns one row with one output; None without noise, and where a control or a root is given."""
     if p.observation_noise[0] == 0 or p.control is not None or hasattr(s, "root"):
         return None
     if not p.is_dynamic.any():
@@ -161,7 +161,7 @@ def learn_noisy_rows(
             s.scale,
             degraded,
             predictions,
-            records or no_records(X.dtype),
+            records,
         )
     s.mean[...] = W.T
     return int(learned)

@@ -25,21 +25,21 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row of real numbers with one output."""
+    """A function that learns one row of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
     return _gradient.bind_row(s, p.step_size, p.eps)
 
 
 def bind_rows(s: Any, p: Any) -> Any:
-    """The same for rows of real numbers with one output."""
+    """A function that learns rows of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
     return _gradient.bind_rows(s, p.step_size, p.eps)
 
 
 def bind_members(s: Any, p: Any) -> Any:
-    """The same for a row of each member of a fleet, with one output."""
+    """A function that learns a row of each member of a fleet, with one output."""
     return _gradient_fleets.bind_members(s, p, normalized=True)
 
 

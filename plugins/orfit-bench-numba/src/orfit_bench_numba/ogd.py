@@ -17,7 +17,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row with one output."""
+    """A function that learns one row with one output."""
     return bind_projected_row(s, p.memory, p.step_size)
 
 

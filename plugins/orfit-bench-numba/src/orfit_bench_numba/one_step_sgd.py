@@ -20,12 +20,12 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row with one output."""
+    """A function that learns one row with one output."""
     return _gradient.bind_row(s, np.ones(1, s.w.dtype), 0.0)
 
 
 def bind_rows(s: Any, p: Any) -> Any:
-    """The same for rows with one output."""
+    """A function that learns rows with one output."""
     return _gradient.bind_rows(s, np.ones(1, s.w.dtype), 0.0)
 
 

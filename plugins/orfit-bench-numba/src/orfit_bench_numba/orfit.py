@@ -50,7 +50,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row with one output; None with a limited memory, all of which changes."""
+    """A function that learns one row with one output; None with a limited memory, all of which changes."""
     return None if hasattr(s, "singular_values") else bind_fitted_row(s, None, bounded=True)
 
 

@@ -41,7 +41,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def for_network(network: Any, d: int, c: int, settings: Any) -> LayeredRows:
-    """The same for rows of a network."""
+    """The rule for rows of a network."""
     return LayeredRows(network, d, c, make_step)
 
 

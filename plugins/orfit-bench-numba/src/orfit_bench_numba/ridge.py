@@ -63,7 +63,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row of real numbers with one output; None with ff > 1, where weights depend on the step."""
+    """A function that learns one row of real numbers with one output; None with ff > 1: weights depend on the step."""
     if p.forgetting_factor > 1 or s.moment.dtype.kind == "c":
         return None
     return partial(add_number.entry_point(s.moment.dtype), s.information, s.moment, float(p.forgetting_factor))

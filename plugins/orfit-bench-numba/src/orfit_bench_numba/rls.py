@@ -91,7 +91,7 @@ def learn_few_features(
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row of real numbers with one output; None where no P is kept."""
+    """A function that learns one row of real numbers with one output; None where no P is kept."""
     ff = p.forgetting_factor
     if ff == 0 or s.w.dtype.kind == "c" or hasattr(s, "root"):
         return None
@@ -101,7 +101,7 @@ def bind_row(s: Any, p: Any) -> Any:
 
 
 def bind_rows(s: Any, p: Any) -> Any:
-    """The same for rows of real numbers with one output; None where no P is kept, and for many features."""
+    """A function that learns rows of real numbers with one output; None where no P is kept, and for many features."""
     if not can_learn_few_features(s, p):
         return None
     entry = learn_safe_rows.entry_point(s.P.dtype)

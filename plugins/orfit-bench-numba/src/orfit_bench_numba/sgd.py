@@ -62,27 +62,27 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row of real numbers with one output; None where no such function is compiled."""
+    """A function that learns one row of real numbers with one output; None where no such function is compiled."""
     if s.w.dtype.kind != "f":
         return None
     return _gradient.bind_row(s, p.step_size, None) if is_plain(s, p) else _sgd_row.bind_row(s, p)
 
 
 def bind_rows(s: Any, p: Any) -> Any:
-    """The same for rows of real numbers with one output, where it is the step of `lms`; otherwise None."""
+    """A function that learns rows of real numbers with one output, where it is the step of `lms`; otherwise None."""
     is_real = s.w.dtype.kind == "f"
     return _gradient.bind_rows(s, p.step_size, None) if is_real and is_plain(s, p) else None
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
-    """The same for the rows of the members of a fleet."""
+    """Learn the rows of the members of a fleet."""
     learn_members = lms.fleet_learn if _are_plain(s, p) else _sgd_fleets.fleet_learn
     learned: Indices = learn_members(s, X, Y, p, out)
     return learned
 
 
 def bind_members(s: Any, p: Any) -> Any:
-    """The same for a row of each member with one output, where it is the step of `lms`; otherwise None."""
+    """A function that learns a row of each member with one output, where it is the step of `lms`; otherwise None."""
     return lms.bind_members(s, p) if _are_plain(s, p) else None
 
 
@@ -121,7 +121,7 @@ def ahead(s: Any, p: Any) -> Array:
 
 
 def for_network(network: Any, d: int, c: int, settings: Any) -> NumberDescent:
-    """The same for rows of a network, one in a step."""
+    """The rule for rows of a network, one in a step."""
     return NumberDescent(network, d, c, _describe)
 
 

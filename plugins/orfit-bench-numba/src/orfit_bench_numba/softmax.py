@@ -30,7 +30,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_label(s: Any, p: Any) -> Any:
-    """The same for one row of a known class."""
+    """A function that learns one row of a known class."""
     return partial(learn_label.entry_point(s.w.dtype), s.w, s.seen, p.step_size, float(p.ridge))
 
 
@@ -40,7 +40,7 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 
 def for_network(network: Any, d: int, c: int, settings: Any) -> LabelDescent:
-    """The same for rows of a network."""
+    """The rule for rows of a network."""
     return LabelDescent(network, d, c, _describe)
 
 

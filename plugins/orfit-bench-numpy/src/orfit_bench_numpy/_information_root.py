@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr_insert, solve_triangular
 
-from orfit_bench.kernels.guards import Precision, is_finite, max_error, remembered_steps
+from orfit_bench.kernels.guards import Precision, is_finite, max_error, sum_of_weights
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._roots import with_positive_diagonal
@@ -62,7 +62,7 @@ def measure_forgotten(R: Array, J: Array, T: Array, p: Params) -> Precision:
     else:
         V = solve_triangular(R, J.conj().T, trans="C", check_finite=False)  # (p, q): x'P x = |R^-H x|^2
         deviation = np.hypot.reduce(np.abs(V), axis=0, initial=1)  # without overflow
-    error = ((eps * (np.abs(J) @ (1 / diagonal)) / deviation) ** 2).max() * remembered_steps(ff, p.t)
+    error = ((eps * (np.abs(J) @ (1 / diagonal)) / deviation) ** 2).max() * sum_of_weights(ff, p.t)
     return Precision(bool(error > eps**0.5), not error <= max_error(ff))
 
 

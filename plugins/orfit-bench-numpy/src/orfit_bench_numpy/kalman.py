@@ -2,7 +2,7 @@
 
 | here                  | survey         | textbooks | meaning                                               |
 | --------------------- | -------------- | --------- | ----------------------------------------------------- |
-| `s.mean`              | theta_(t|t)    | x, m      | mean of the state (d, r), one column an output        |
+| `s.mean`              | theta_(t|t)    | x, m      | mean of the state (d, r), one column per output       |
 | `s.covariance`        | Sigma_(t|t)    | P         | its covariance (d, d), the same for every output      |
 | `s.scale`             |                |           | variances of the last transition, or the first ones   |
 | `p.transition`        | A_t            | F         | transition of the state, from the second step on      |

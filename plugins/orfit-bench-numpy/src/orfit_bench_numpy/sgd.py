@@ -19,7 +19,7 @@ from orfit_bench_numpy._sgd_fleets import make_sgd_fleet_learn
 
 
 def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
-    """q - y for each row of the step, q the softmax of its predictions f = y - e; a row has one gradient an output."""
+    """q - y for each row of the step, q the softmax of its predictions f = y - e; a row has one gradient per output."""
     F = (Y - E).reshape(p.batch_size, -1)
     Q = np.exp(F - F.max(axis=1, keepdims=True))
     slopes: Array = (Q / Q.sum(axis=1, keepdims=True)).reshape(Y.shape) - Y

@@ -15,7 +15,7 @@ def measure(record: spec.Record) -> float | None:
 
 METRIC = spec.Metric(
     name="my_plugin",
-    unit="label",
+    unit="target",
     summary="mean absolute error on the test set after the last row",
     formula="mean_i |y_i - f(x_i)|",
     source="",
