@@ -49,7 +49,9 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
     >>> a.predict([[1.0]]), b.predict([[1.0]])
     (array([1.5]), array([1.5]))
     """
-    learners = list(learners) if isinstance(learners, Iterable) else [learners]
+    if not isinstance(learners, Iterable) or hasattr(learners, "members"):  # a fleet, which yields copies
+        raise TypeError(f"average: got {type(learners).__name__}, want a list of learners")
+    learners = list(learners)
     if not learners:
         raise ValueError("average: got no learners")
     if strange := [type(a).__name__ for a in learners if not isinstance(a, Learner)]:

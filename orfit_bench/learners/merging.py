@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from orfit_bench.learners.rule import Rule
-from orfit_bench.learners.targets import with_classes
+from orfit_bench.learners.targets import check_same_kind, with_classes
 from orfit_bench.state import merging
 from orfit_bench.state.state import LearnerState
 
@@ -30,8 +30,7 @@ def merged(
     if a is None:
         a = rule.init(b.sizes, b.classes)
     classes = tuple(dict.fromkeys([*a.classes, *b.classes]))
-    if len(kinds := {type(label).__name__ for label in [*a.classes, *b.classes]}) > 1:
-        raise ValueError(f"merge: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
+    check_same_kind([*a.classes, *b.classes], "merge")
     both = merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes), start)
     names = a.feature_names or b.feature_names, a.target_names or b.target_names
     return replace(both, feature_names=names[0], target_names=names[1])

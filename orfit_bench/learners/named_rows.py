@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.errors import warn
 from orfit_bench.learners import validation
-from orfit_bench.state.state import LearnerState, Sizes
+from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.integers import DOUBLE
 from orfit_bench.tables.names import NamedValues, quoted
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 
 class NamedState(Protocol):
-    """The state of a learner or of a fleet, which knows the columns of earlier rows."""
+    """The state of a learner or of a fleet, or a pipeline, which knows the columns of earlier rows."""
 
-    sizes: Sizes
     feature_names: tuple[str, ...]
     has_warned_of_names: bool
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of columns, once a chunk was seen."""
 
     @property
     def has_rows(self) -> bool:
@@ -56,7 +59,7 @@ def read_features(
 
 def unnamed_width(state: NamedState | None) -> int | None:
     """The number of columns of earlier rows; None if there were none."""
-    return state.sizes.n_features if state and state.has_rows else None
+    return state.n_features if state and state.has_rows else None
 
 
 def read_one_row(state: LearnerState | None, x: object, rule: Rule) -> NamedValues:

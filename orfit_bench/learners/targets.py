@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -108,6 +109,12 @@ def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str
     if k > rows.shape[1]:
         raise ValueError(f"{name}: got {rows.shape[1]} columns, want at least n_components={k}")
     return Rows(rows, rows[:, :0], Sizes(rows.shape[1], 0, y_is_1d=False), feature_names=names)
+
+
+def check_same_kind(labels: Sequence[Label], name: str) -> None:
+    """ValueError where the labels of several learners are of different kinds: True == 1, but they are two labels."""
+    if len(kinds := {type(label).__name__ for label in labels}) > 1:
+        raise ValueError(f"{name}: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
 
 
 def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:

@@ -94,6 +94,11 @@ class LearnerState:
     """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
 
     @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return self.sizes.n_features
+
+    @property
     def has_rows(self) -> bool:
         """Whether a row was taken in."""
         return self.n_samples > 0

@@ -5,14 +5,15 @@ narwhals is imported when the first table arrives.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.tables.column_numbers import check_no_gaps, numbers, side_by_side
-from orfit_bench.tables.data_arrays import is_data_array, is_data_set, read_data_array
+from orfit_bench.tables.data_arrays import is_data_array, is_data_set, labels_of_entries, read_data_array
 from orfit_bench.tables.integers import DOUBLE, refuse_rounded
-from orfit_bench.tables.names import NamedValues, arrange, check_distinct
+from orfit_bench.tables.names import NamedValues, arrange, check_distinct, quoted
 from orfit_bench.tables.pandas_index import index_columns
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
@@ -32,7 +33,10 @@ def read_columns(
     With `missing`, missing numbers are NaN. `width` is the number of columns of earlier rows without names, and `dtype`
     the one that has to hold all integers. TypeError or ValueError names the columns that are refused.
     """
-    if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
+    if type(value) is np.ndarray or isinstance(value, float):
+        return NamedValues(value)
+    if isinstance(value, (list, tuple)):
+        _refuse_named_rows(value, argument)
         return NamedValues(value)
     if is_data_set(value):
         raise TypeError(
@@ -59,6 +63,21 @@ def read_columns(
         return NamedValues(array if order == sorted(order) else array[:, order], names)
     columns = list(table.iter_columns()) if is_pandas else [table[name] for name in labels]
     return NamedValues(side_by_side([columns[i] for i in order], argument, len(table), missing, dtype), names)
+
+
+def _refuse_named_rows(rows: Sequence[Any], argument: str) -> None:
+    """TypeError for a list of rows whose entries have names: each may have another order."""
+    if not any(hasattr(kind, "iloc") or hasattr(kind, "coords") for kind in set(map(type, rows))):
+        return
+    for i, row in enumerate(rows):
+        labels = labels_of_entries(row) or []
+        if any(isinstance(label, str) for label in labels):
+            kind = type(row).__name__
+            remedy = f"pandas.DataFrame({argument})" if kind == "Series" else f'xarray.concat({argument}, "row")'
+            raise TypeError(
+                f"{argument}[{i}] is a {kind} with the names {quoted(labels)}, and a list of rows has no names: pass "
+                f"{remedy}"
+            )
 
 
 def is_table(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""xarray's arrays as numbers with names, without an import of xarray."""
+"""xarray's arrays as numbers with names, and the labels of a row, without an import of xarray or pandas."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ def read_data_array(value: Any, argument: str, known: tuple[str, ...], width: in
     return NamedValues(array if order == sorted(order) else array[..., order], names)
 
 
-def labels_of_row(value: Any) -> list[Any] | None:
-    """The labels of the entries of a DataArray of one dimension; None where it has none, or more dimensions."""
-    if value.ndim != 1 or value.dims[0] not in value.coords:
+def labels_of_entries(value: Any) -> list[Any] | None:
+    """The labels of the entries of a Series of pandas or of a DataArray of one dimension; None where there are none."""
+    if hasattr(type(value), "iloc") and not hasattr(type(value), "columns"):
+        return list(value.index)
+    if not is_data_array(value) or value.ndim != 1 or value.dims[0] not in value.coords:
         return None
     return list(value.coords[value.dims[0]].to_numpy().tolist())
 

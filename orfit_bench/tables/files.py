@@ -235,6 +235,8 @@ def open_table(table: Any) -> Source:
     found = named.with_columns(new for old, new in columns if new is not old)
     try:
         return ArrowSource(TABLE, ds.dataset(found.to_arrow()))
+    except pa.ArrowNotImplementedError as error:  # complex numbers in a column of pandas
+        raise TypeError(f"{TABLE}: a column is not readable: {'; '.join(map(str, error.args))}") from error
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # objects of several types in a column of pandas
         raise TypeError(
             f"{TABLE}: a column holds objects of several types: {'; '.join(map(str, error.args))}"

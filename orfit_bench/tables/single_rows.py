@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.tables.columns import read_columns
-from orfit_bench.tables.data_arrays import is_data_array, labels_of_row
+from orfit_bench.tables.data_arrays import is_data_array, labels_of_entries
 from orfit_bench.tables.integers import DOUBLE, LARGEST, largest_safe, refuse_rounded_integer
 from orfit_bench.tables.names import NamedValues, arrange, is_permutation, quoted
 
@@ -27,7 +27,7 @@ def read_row(
     """
     if type(x) is np.ndarray:
         return NamedValues(x)
-    labels = list(x) if isinstance(x, Mapping) else _labels(x)
+    labels = list(x) if isinstance(x, Mapping) else labels_of_entries(x)
     if labels is None:
         return NamedValues(*read_columns(x, argument, known, width=width, dtype=dtype))
     if isinstance(x, Mapping):
@@ -57,14 +57,7 @@ def values_by_name(x: Mapping[Any, Any], known: tuple[str, ...]) -> list[Any] | 
 
 def is_row_with_names(value: Any) -> bool:
     """Whether it is a mapping, or a row whose entries have labels."""
-    return isinstance(value, Mapping) or _labels(value) is not None
-
-
-def _labels(x: Any) -> list[Any] | None:
-    """The labels of the entries of a Series of pandas or of a DataArray; None where there are none."""
-    if hasattr(type(x), "iloc") and not hasattr(type(x), "columns"):
-        return list(x.index)
-    return labels_of_row(x) if is_data_array(x) else None
+    return isinstance(value, Mapping) or labels_of_entries(value) is not None
 
 
 def _are_positions(labels: list[Any], x: Any, argument: str) -> bool:

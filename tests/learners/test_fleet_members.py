@@ -119,3 +119,44 @@ def test_a_warning_names_the_line_of_the_caller() -> None:
         warnings.simplefilter("always")
         fleet.partial_fit(np.full((2, 1, 2), 1e6), np.ones((2, 1)))
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("given", ["learner", "fleet"])
+@pytest.mark.parametrize(
+    ("method", "name", "gone", "left"),
+    [("rls", "forgetting_factor", 0.5, 0.99), ("lms", "step_size", 0.5, 0.01), ("kalman", "process_noise", 1.0, 0.1)],
+)
+def test_members_that_join_do_not_get_the_setting_of_one_that_left(
+    method: str, name: str, gone: float, left: float, given: str
+) -> None:
+    fleet = ob.fleet(method, 3, backend="numpy", **{name: [gone, left, left]}).remove(0)
+    alone = ob.create(method, backend="numpy", **{name: left})
+    fleet.add(alone if given == "learner" else ob.fleet(method, 1, backend="numpy", **{name: left}))
+    X, y = rng.standard_normal((3, 9, 2)), rng.standard_normal((3, 9))
+    fleet.partial_fit(X, y)
+    for i, member in enumerate(fleet):
+        want = alone.copy().partial_fit(X[i], y[i]).predict(X[i])
+        np.testing.assert_allclose(member.predict(X[i]), want, rtol=1e-9, atol=1e-12)
+
+
+def test_members_keep_their_seeds() -> None:
+    fleet = ob.fleet("oja", 3, backend="numpy", n_components=1, random_state=[5, 7, 7]).remove(0)
+    fleet.add(ob.create("oja", backend="numpy", n_components=1, random_state=7))
+    assert [member.random_state for member in fleet] == [7, 7, 7]
+
+
+def test_labels_of_different_kinds_are_not_joined() -> None:
+    X, y = rng.standard_normal((9, 2)), np.arange(9) % 2
+    truth, numbers = (ob.create("class_rls", backend="numpy").partial_fit(X, labels) for labels in (y > 0, y))
+    match = "fleet: the learners' labels are of different kinds: bool, int"
+    with pytest.raises(ValueError, match=match):
+        ob.stack([truth, numbers])
+    fleet = ob.stack([truth])
+    with pytest.raises(ValueError, match=match):
+        fleet.add(numbers)
+    assert (len(fleet), fleet.classes_.tolist()) == (1, [False, True])
+    one, other = (ob.fleet("class_rls", 2, backend="numpy") for _ in range(2))
+    one.partial_fit(X, y > 0, which=[0] * 9)
+    other.partial_fit(X, y, which=[1] * 9)
+    with pytest.raises(ValueError, match=match):
+        one.merge(other)

@@ -279,3 +279,23 @@ def test_a_data_set_of_xarray_is_refused_with_the_remedy() -> None:
     with pytest.raises(TypeError, match=r"X: got an xarray.Dataset, want a DataArray .*to_dataarray\(\"feature\"\)"):
         lms().partial_fit(table, [1.0, 2.0])
     lms().partial_fit(table.to_dataarray("feature").transpose(..., "feature"), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("argument", ["X", "y"])
+def test_a_list_of_rows_with_names_is_refused(argument: str) -> None:
+    by_series = [pd.Series({"a": 1.0, "b": 2.0}), pd.Series({"b": 2.0, "a": 1.0})]
+    by_arrays = [xr.DataArray([1.0, 2.0], dims="f", coords={"f": names}) for names in (["a", "b"], ["b", "a"])]
+    for rows, remedy in ((by_series, "pandas.DataFrame"), (by_arrays, "xarray.concat")):
+        learner = lms()
+        given = (rows, np.ones(2)) if argument == "X" else (np.ones((2, 2)), rows)
+        with pytest.raises(TypeError, match=rf"{argument}\[0\] is a .* with the names 'a', 'b', .*{remedy}"):
+            learner.partial_fit(*given)
+        assert learner.n_samples_seen_ == 0
+
+
+def test_a_list_of_rows_whose_entries_are_numbered_is_learned() -> None:
+    rows = [pd.Series([1.0, 2.0]), pd.Series([3.0, 4.0])]
+    equal(
+        lms().partial_fit(rows, [1.0, 2.0]).array("w"),
+        lms().partial_fit([[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0]).array("w"),
+    )

@@ -112,6 +112,11 @@ def test_only_learners_are_averaged(learners: Any) -> None:
         ob.average(learners)
 
 
+def test_fleets_are_not_averaged() -> None:
+    with pytest.raises(TypeError, match="average: got RegressorFleet, want a list of learners"):
+        ob.average(ob.fleet("lms", 2, backend="numpy"))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("rows", [[np.nan, 1], [np.inf, 1], ["a", "b"], [1], 3, [0, 0], [-1, 2], [10**400, 1]])
 def test_counts_that_are_no_numbers_of_rows_are_refused(rows: Any, same_state: Same) -> None:
     learners = [ob.create("lms").partial_fit([[1.0]], [y]) for y in (2.0, 4.0)]

@@ -109,6 +109,12 @@ def test_arguments_that_are_no_names_are_named() -> None:
         Stream.from_table(table, "y", time=3)  # type: ignore[arg-type]
 
 
+def test_complex_columns_are_refused_by_name() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0], "wave": [1j, 2j], "y": [1.0, 2.0]})
+    with pytest.raises(TypeError, match=r"table: a column is not readable: .* column wave with type complex128"):
+        Stream.from_table(table, "y")
+
+
 def test_objects_of_several_types_are_refused_by_column() -> None:
     table = pd.DataFrame({"a": [1.0, 2.0], "kind": pd.Series([1.0, "x"], dtype=object), "y": [1.0, 2.0]})
     with pytest.raises(

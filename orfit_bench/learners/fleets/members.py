@@ -154,8 +154,10 @@ class Members:
         check_same_rule(self.shared, other.shared)
         names = [*self.shared.settings, SEED]
         both = {name: [*self.values_of_all(name), *other.values_of_all(name)] for name in names}
-        varying = {name: v for name, v in both.items() if not all(_equal(v[0], value) for value in v)}
-        return Members(self.shared if self.size else other.shared, self.size + other.size, varying)
+        shared = (self if self.size else other).shared  # of a member that has left, perhaps
+        common = {**shared.settings, SEED: shared.random_state}
+        varying = {name: v for name, v in both.items() if not all(_equal(common[name], value) for value in v)}
+        return Members(shared, self.size + other.size, varying)
 
 
 def _equal(one: object, other: object) -> bool:

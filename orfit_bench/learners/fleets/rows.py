@@ -120,8 +120,8 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, rul
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64, copy=False)
         rows = rows if order is None else take(rows, order)
         found = FleetRows(rows, (len(rows),), (members, starts), order, names)
-    if state and found.X.shape[1] != state.sizes.n_features:
-        raise ValueError(f"X: got {found.X.shape[1]} features, want {state.sizes.n_features} as in the first call")
+    if state and found.X.shape[1] != state.n_features:
+        raise ValueError(f"X: got {found.X.shape[1]} features, want {state.n_features} as in the first call")
     if not found.X.shape[1]:
         raise ValueError("X: got rows without features, want at least one")
     return found

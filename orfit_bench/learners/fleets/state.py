@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.fleets.rows import FleetRows
-from orfit_bench.learners.targets import OF_CLASSES, with_classes
+from orfit_bench.learners.targets import OF_CLASSES, check_same_kind, with_classes
 from orfit_bench.spec.arrays import enlarged, take, to_host
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import Label, LearnerState, Sizes
@@ -61,6 +61,11 @@ class FleetState:
         self.most_steps = int(self.n_steps.max(initial=0))
 
     @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return self.sizes.n_features
+
+    @property
     def has_rows(self) -> bool:
         """Whether some member has learned a row."""
         return bool(self.n_samples[0] or self.n_samples.any())
@@ -96,7 +101,9 @@ def from_states(members: Members, states: Sequence[LearnerState], known: tuple[L
     New classes come behind those that are known.
     """
     first, labels = states[0], members.shared.method.traits.labels
-    classes = tuple(dict.fromkeys([*known, *(label for state in states for label in state.classes)]))
+    every = [*known, *(label for state in states for label in state.classes)]
+    check_same_kind(every, "fleet")
+    classes = tuple(dict.fromkeys(every))
     order = np.full((len(states), len(classes)), UNKNOWN)
     for row, state in zip(order, states, strict=True):
         row[[classes.index(label) for label in state.classes]] = range(len(state.classes))

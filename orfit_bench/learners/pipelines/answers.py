@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
+from orfit_bench.learners.named_rows import read_features, unnamed_width
 from orfit_bench.learners.pipelines import weight_history
 from orfit_bench.learners.pipelines.attributes import Attributes
 from orfit_bench.learners.pipelines.position import standardizer_of
@@ -16,7 +17,6 @@ from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
 from orfit_bench.learners.plain_rows import plain_row
 from orfit_bench.learners.readiness import begun
-from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.integers import DOUBLE
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.single_rows import read_row
@@ -255,21 +255,26 @@ class Answers(Attributes):
 
     def _rows(self, X: Any) -> tuple[Array, tuple[str, ...]]:
         """Finite rows (n, d) in host memory, and the names of their columns."""
-        known, width = self.feature_names, self.n_features
-        values, names = X if isinstance(X, NamedValues) else read_columns(X, "X", known, width=width)
-        names = self.feature_names or (tuple(names) if self.n_features is None else ())
+        values, names = read_features(self, X, "X", self._dtype_of_rows)
         double = np.dtype(complex if self.learner.dtype.kind == "c" else float)
         rows = validation.matrix(values, "X", double, self.n_features, names=names)
         return rows, names
+
+    @property
+    def _dtype_of_rows(self) -> np.dtype[Any]:
+        """What has to hold the integers of rows: the learner's dtype, where the columns are not scaled before it."""
+        is_scaled = any(isinstance(step, Standardizer) for step in self.transforms)
+        return DOUBLE if is_scaled else self.learner.dtype
 
     def _plain_row(self, x: Any) -> Array | None:
         """x (d,) as float64; None where a row needs another path, or no coordinates are known."""
         if self.position is None or self.position.current is None or self.learner.dtype.kind != "f":
             return None
-        plain = plain_row(x, self.feature_names, False, DOUBLE)
+        needs_names = bool(self.feature_names) and not self.has_warned_of_names
+        plain = plain_row(x, self.feature_names, needs_names, DOUBLE)
         return plain if plain is not None and plain.shape == (self.n_features,) else None
 
     def _one_row(self, x: Any) -> NamedValues:
         """One row x (d,), which may be a mapping, as rows (1, d)."""
-        values, names = read_row(x, self.feature_names, self.n_features)
+        values, names = read_row(x, self.feature_names, unnamed_width(self), dtype=self._dtype_of_rows)
         return NamedValues(validation.one_row(values, np), names)

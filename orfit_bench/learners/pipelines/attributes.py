@@ -33,6 +33,8 @@ class Attributes:
         self.transforms: tuple[Transform, ...] = transforms
         self.learner: Any = learner  # its verbs depend on its kind
         self.n_features, self.feature_names = n_features, tuple(names)
+        self.has_warned_of_names = False
+        """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
         standardizes = any(isinstance(t, Standardizer) for t in transforms)
         self._refusal: str = refusal(transforms, learner)
         self.position = (position or Position()) if standardizes and not self._refusal else None
@@ -66,6 +68,11 @@ class Attributes:
     def n_samples_seen_(self) -> int:
         """Rows learned."""
         return int(self.learner.n_samples_seen_)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether a row was learned."""
+        return self.n_samples_seen_ > 0
 
     if not TYPE_CHECKING:  # types know that there is no such attribute
 

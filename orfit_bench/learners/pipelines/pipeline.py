@@ -188,6 +188,7 @@ class Pipeline(Saving):
         self.learner.live_state = other.learner.live_state
         self.transforms, self.position = other.transforms, other.position
         self.n_features, self.feature_names = other.n_features, other.feature_names
+        self.has_warned_of_names = other.has_warned_of_names
 
     @by_one_thread
     def _learn_row(self, x: Any, targets: tuple[Any, ...]) -> bool:
@@ -305,7 +306,7 @@ class Pipeline(Saving):
         array([11.])
         """
         check_alike(self, other)
-        if not (self.n_samples_seen_ and other.n_samples_seen_):
+        if not (self.has_rows and other.has_rows):
             return self._with_the_rows_of(other)
         if self._refusal:
             raise ValueError(f"merge: each pipeline learned its rows by moments of its own, and {self._refusal}")
@@ -315,15 +316,15 @@ class Pipeline(Saving):
         else:
             to = standardizer_of(merged).coordinates()
             self.position = self.position.merged(self.learner, other.learner, other.position, to)
-        self.transforms = merged
+        self.transforms, self.feature_names = merged, self.feature_names or other.feature_names
         return self
 
     def _with_the_rows_of(self, other: Pipeline) -> Self:
         """This pipeline, which has no rows, with those of the other, or as it is where the other has none."""
         self.learner.merge(other.learner)
-        if self.n_features is None:
+        if self.n_features is None or other.has_rows:
             self.n_features, self.feature_names = other.n_features, other.feature_names
-        if other.n_samples_seen_:
+        if other.has_rows:
             self.transforms, self.position = other.transforms, other.position
         return self
 
@@ -334,8 +335,9 @@ def check_alike(one: Pipeline, other: object) -> None:
         raise ValueError(f"merge: got {type(other).__name__}, want a pipeline")
     if [type(t) for t in one.transforms] != [type(t) for t in other.transforms]:
         raise ValueError(f"merge: the pipelines differ in their steps: {one!r} and {other!r}")
-    known = [p for p in (one, other) if p.n_samples_seen_]
-    if len(known) == 2 and one.feature_names != other.feature_names:
+    known = [p for p in (one, other) if p.has_rows]
+    names = one.feature_names, other.feature_names
+    if len(known) == 2 and all(names) and names[0] != names[1]:
         raise ValueError("merge: the pipelines differ in the names of columns")
     if len(known) == 2 and one.n_features_in_ != other.n_features_in_:
         raise ValueError(f"merge: the pipelines have {one.n_features_in_} and {other.n_features_in_} columns")

@@ -39,7 +39,9 @@ class Saving(Answers):
         >>> p.partial_fit([[1.0]], [2.0]).n_samples_seen_, before.n_samples_seen_
         (2, 1)
         """
-        return type(self)(self.transforms, self.learner.copy(), self.n_features, self.feature_names, self.position)
+        copy = type(self)(self.transforms, self.learner.copy(), self.n_features, self.feature_names, self.position)
+        copy.has_warned_of_names = self.has_warned_of_names
+        return copy
 
     def _header(self) -> dict[str, Any]:
         steps = [t.to_dict() for t in self.transforms]
