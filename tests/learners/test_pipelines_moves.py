@@ -143,11 +143,12 @@ def test_what_cannot_follow_is_not_merged(steps: Any, learner: dict[str, Any], r
 
 
 def test_merges_with_no_rows_and_with_others() -> None:
-    a = make("rls").partial_fit(pd.DataFrame(X, columns=list("abcd")), y)
+    table = pd.DataFrame(X, columns=list("abcd"))
+    a = make("rls").partial_fit(table, y)
     empty = make("rls").merge(a)
-    np.testing.assert_array_equal(empty.predict(X), a.predict(X))
+    np.testing.assert_array_equal(empty.predict(table), a.predict(table))
     assert list(empty.feature_names_in_) == list("abcd")
-    np.testing.assert_array_equal(a.copy().merge(make("rls")).predict(X), a.predict(X))
+    np.testing.assert_array_equal(a.copy().merge(make("rls")).predict(table), a.predict(table))
     for other, message in (
         (ob.create("rls"), "got Regressor"),
         (make("rls").partial_fit(X[:, :2], y), "names|columns"),

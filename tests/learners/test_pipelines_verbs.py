@@ -40,7 +40,7 @@ def test_the_history_of_weights_is_that_of_rows_as_they_come() -> None:
     for i, w in enumerate(history.values):
         parts.partial_fit(table[150 * i : 150 * i + 150], Y[150 * i : 150 * i + 150])
         close(parts.weights(), w)
-        close(parts.predict(X[:, :3]), answers(w, X[:, :3]))
+        close(parts.predict(table), answers(w, X[:, :3]))
     assert p.n_samples_seen_ == N
     one = make("lms", step_size=0.01).weight_history(X[:4, :3], y[:4], every=2)
     assert one.shape == (2, 4)
