@@ -136,3 +136,16 @@ def test_numba_learns_complex_rows_by_the_rule_of_the_reference(method: str, dty
             reference, found = reference.partial_fit(part), found.partial_fit(part)
         np.testing.assert_array_equal(basis(found), basis(reference))
         assert found.transform(X).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_the_implicit_rule_follows_the_recursion_from_its_small_start(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    X = ((rng.standard_normal((900, 4)) + 1j * rng.standard_normal((900, 4))) * [1, 1, 1, 3]).astype("complex64")
+    learner = create("implicit_krasulina", dtype, n_components=1, initial_basis=None).partial_fit(X[:0])
+    C = basis(learner).astype(complex)
+    for y in X.conj().astype(complex):
+        x = np.linalg.pinv(C) @ y
+        C = C - 0.05 / (1 + 0.05 * np.vdot(x, x).real) * np.outer(C @ x - y, x.conj())
+    found = basis(learner.partial_fit(X.astype(dtype)))
+    np.testing.assert_allclose(found, C, atol=(1e-11 if dtype == "complex128" else 1e-3) * abs(C).max())

@@ -126,6 +126,15 @@ def complex_steps(create: Any, rows: Rows) -> Measured:
     return measure_complex_steps(create, rows, implicit, np.asarray)
 
 
+def complex_inverse_is_maintained(create: Any, rows: Rows) -> Measured:
+    """On complex rows with noise, the inverse is that of C^H C, also as C grows from a small start."""
+    rng = np.random.default_rng(rows.seed)
+    X = (rng.standard_normal((300, 4)) + 1j * rng.standard_normal((300, 4))) * [1, 1, 1, 3]
+    state = create(n_components=2, step_size=0.05).partial_fit(X).state()
+    C = state["basis"].values.astype(complex)
+    return Measured(deviation(state["inverse"].values @ C.conj().T, np.linalg.pinv(C)), len(X), condition(C))
+
+
 LAWS = (
     Law(single_row_formula, "Krasulina paper, eq. (12) and (13)", exponent=2),
     Law(proximal_least_squares_step, "Krasulina paper, eq. (10) and (12)", exponent=2),
@@ -137,4 +146,11 @@ LAWS = (
     Law(orthogonal_row_changes_nothing, "Krasulina paper, eq. (13)", exponent=0, shape="own"),
     Law(leading_eigenvectors_are_fixed, "Krasulina paper, eq. (11)", exponent=0),
     Law(complex_steps, "docs/decisions/0053, on Krasulina paper, eq. (12) and (13)", exponent=0, numbers="complex"),
+    Law(
+        complex_inverse_is_maintained,
+        "docs/decisions/0053, on Krasulina paper, Algorithm 1",
+        exponent=2,
+        shape="own",
+        numbers="complex",
+    ),
 )

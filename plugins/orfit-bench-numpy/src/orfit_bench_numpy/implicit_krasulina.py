@@ -46,7 +46,8 @@ def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Arra
     C = C + gain * np.outer(r, x.conj())  # eq. (13): C - gain (C x - y) x^H
     v = gain * np.linalg.norm(r) * x  # C^H C gains v v^H
     u = inverse @ v
-    return C, inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)  # (C^H C + v v^H)^-1, Sherman and Morrison
+    inverse = inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)  # (C^H C + v v^H)^-1, Sherman and Morrison
+    return C, (inverse + inverse.conj().T) / 2  # rows damp errors of its Hermitian part alone
 
 
 def step_block(C: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
