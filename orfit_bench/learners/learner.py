@@ -125,13 +125,18 @@ class Learner(Stored):
 
     def _learn_rows(self, rows: Rows, X: object, sample_weight: ArrayLike | None, predict: bool) -> Array | None:
         """Learn rows with their targets, and with `predict` return what was predicted for each before its step."""
+        given: tuple[object, ...] = ()
         if sample_weight is None:
             learn = partial(sparse.learn, self.rule) if sparse.is_sparse(rows.X) else self.rule.learn
-            return self._update(rows, learn, rows.X, rows.Y, predict)
-        if sparse.is_sparse(rows.X):
+        elif sparse.is_sparse(rows.X):
             raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
-        weights = weighting.validate(sample_weight, self.rule, rows.X.shape[:1], X)
-        return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
+        else:
+            given = (weighting.validate(sample_weight, self.rule, rows.X.shape[:1], X),)
+            learn = partial(weighting.learn, self.rule)
+        found: Array | None = self._update(rows, learn, rows.X, rows.Y, *given, predict)
+        if predict and self.method.state.solution:
+            self.rule.solved_weights(self._begun())  # which warns of lost digits, as in `predict`
+        return found
 
     def _update(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
         """Return act(state, *arguments), with a state of the sizes of these rows; undo the change if it fails.
