@@ -31,7 +31,7 @@ def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
         If the file cannot be written; see `ensure_replaceable`. The old file is unchanged.
     """
     ensure_replaceable(target)
-    resolved = Path(os.path.realpath(target))
+    resolved = system.follow(target)
     with _explained(target):
         temporary, descriptor = locks.create_temporary(resolved)
         output = BufferedWriter(_Output(descriptor, "wb"))
@@ -82,8 +82,8 @@ def ensure_writable(target: Path) -> None:
     Temporary files of the target that killed processes left behind are removed.
     """
     ensure_replaceable(target)
-    locks.remove_temporaries(Path(os.path.realpath(target)))
-    for folder in {target.parent, Path(os.path.realpath(target)).parent}:
+    locks.remove_temporaries(system.follow(target))
+    for folder in {target.parent, system.follow(target).parent}:
         try:
             temporary, descriptor = locks.create_temporary(folder / target.name)
             system.close(descriptor)
@@ -101,7 +101,7 @@ def ensure_replaceable(target: Path) -> None:
         raise IsADirectoryError(f"{target}: this is a folder, want a file in an existing folder")
     if target.exists() and not target.is_file():
         raise OSError(f"{target}: not a regular file (a device, pipe or similar)")
-    for folder in (target.parent, Path(os.path.realpath(target)).parent):
+    for folder in (target.parent, system.follow(target).parent):
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(f"{target}: {folder} is not a folder, want a file in an existing folder")
         if not folder.exists():
@@ -110,7 +110,7 @@ def ensure_replaceable(target: Path) -> None:
 
 def ensure_distinct(source: Path, target: Path, content: str = "results") -> None:
     """Raise ValueError if both are the same file, so that writing `target` would destroy the `content` of `source`."""
-    if os.path.realpath(source) == os.path.realpath(target):
+    if system.follow(source) == system.follow(target):
         raise ValueError(f"{target}: this is the file of the {content}, which would be lost: use another name")
 
 
@@ -128,7 +128,7 @@ def new_folder(target: Path, contents: Mapping[str, str]) -> None:
 
     Raises OSError if the folder exists and is not empty, or if it cannot be created.
     """
-    resolved = Path(os.path.realpath(target))
+    resolved = system.follow(target)
     if resolved.exists() and not resolved.is_dir():
         raise FileExistsError(f"{target}: this is a file, want a new folder")
     if resolved.exists() and any(resolved.iterdir()):

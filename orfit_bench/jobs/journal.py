@@ -80,8 +80,8 @@ def discard(output: Path) -> None:
 
 
 def folder_of(output: Path) -> Path:
-    """Return the folder of the journal of these results."""
-    return output.with_name(output.name + ".journal")
+    """Return the folder of the journal of these results, beside the file that a link leads to."""
+    return Path(f"{system.follow(output)}.journal")
 
 
 def read_entry(path: Path) -> dict[str, Any]:

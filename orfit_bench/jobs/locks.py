@@ -99,11 +99,12 @@ def remove_abandoned(path: Path) -> bool:
 
 @contextmanager
 def lock(output: Path) -> Iterator[None]:
-    """Keep other runs from writing the same output.
+    """Keep other runs from writing the same output, also by a link to it.
 
     Raises BlockingIOError, which names the other process, if another run writes it.
     """
-    path = output.with_name(f".{output.name}.lock")
+    file = system.follow(output)
+    path = file.with_name(f".{file.name}.lock")
     while True:
         descriptor = system.open_or_create(path)
         try:

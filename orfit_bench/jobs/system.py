@@ -28,6 +28,11 @@ OPERATIONS = (
 """The functions that change or read files; `close` only gives back a number."""
 
 
+def follow(path: Path) -> Path:
+    """The file that a path leads to where links are followed, which need not exist."""
+    return Path(os.path.realpath(path))
+
+
 def create(path: Path) -> int:
     """Create a file that does not exist, and return its descriptor. Raises FileExistsError otherwise."""
     return os.open(path, FLAGS | os.O_CREAT | os.O_EXCL, 0o666)

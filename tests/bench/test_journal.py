@@ -120,6 +120,22 @@ class TestJournal:
         run(suite("rls"), path, isolate=False)
         assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
 
+    def test_a_link_has_the_lock_and_the_journal_of_its_file(self, tmp_path):
+        path, link, seen = tmp_path / "r.nc", tmp_path / "links" / "latest.nc", []
+        link.parent.mkdir()
+        link.symlink_to(path)
+        self.interrupted(link, 2)
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["links", "r.nc.journal"]
+
+        def start_another(done, total, record):
+            with pytest.raises(BlockingIOError, match=r"latest\.nc: another run \(process \d+\) writes this file"):
+                run(suite("rls"), link, isolate=False)
+            seen.append(done)
+
+        run(suite("lms", "nlms", "rls"), path, isolate=False, progress=start_another)
+        assert seen == [2, 3]
+        assert sorted(p.name for p in tmp_path.rglob("*")) == ["latest.nc", "links", "r.nc"]
+
     def test_cells_of_other_images_do_not_count(self, tmp_path, monkeypatch):
         images = tmp_path / "images"
         monkeypatch.setattr(Suite, "files", lambda suite: [images])
