@@ -175,5 +175,10 @@ def _readable(results: xarray.Dataset) -> pd.DataFrame:
 
 def _markdown(table: pd.DataFrame, file: BinaryIO) -> None:
     lines = [list(table.columns), ["---"] * table.shape[1], *table.values.tolist()]
-    text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    text = "\n".join("| " + " | ".join(map(_one_line, line)) + " |" for line in lines)
     file.write(f"{text}\n".encode())
+
+
+def _one_line(cell: str) -> str:
+    """The text of a cell of a Markdown table, in which neither a bar nor the end of a line ends the cell."""
+    return "<br>".join(cell.replace("|", "\\|").splitlines())

@@ -15,7 +15,7 @@ from orfit_bench.bench import models
 from orfit_bench.bench.digests import decode, encode
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.bench.protocol import Protocol
-from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.files import ensure_regular, replace
 from orfit_bench.jobs.provenance import as_attributes
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
@@ -192,13 +192,14 @@ def load(path: str | Path) -> xarray.Dataset:
     Raises
     ------
     OSError
-        If there is no such file.
+        If there is no such regular file.
     ValueError
         If the file is damaged, or not a file of results of this version.
     """
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path}: this is a folder, want a file of results")
-    if not Path(path).is_file():
+    ensure_regular(Path(path))
+    if not Path(path).exists():
         raise FileNotFoundError(f"{path}: no such file")
     try:
         results = decode(Path(path))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import click
 
 from orfit_bench.cli.output import say
+from orfit_bench.jobs.files import ensure_regular
 
 JOURNAL = ".journal"
 
@@ -54,8 +55,7 @@ def verify(path: Path) -> list[Verdict]:
     """Check a file, or every entry of a journal."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
-    if not path.is_dir() and not path.is_file():
-        raise OSError(f"{path}: not a regular file (a device, pipe or similar)")
+    ensure_regular(path)
     if path.is_dir():
         if path.suffix != JOURNAL:
             raise IsADirectoryError(f"{path}: this is a folder, want a saved file or a folder ending in {JOURNAL}")

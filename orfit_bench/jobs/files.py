@@ -99,13 +99,18 @@ def ensure_replaceable(target: Path) -> None:
         raise IsADirectoryError("the output has no name: want a file in an existing folder")
     if target.is_dir():
         raise IsADirectoryError(f"{target}: this is a folder, want a file in an existing folder")
-    if target.exists() and not target.is_file():
-        raise OSError(f"{target}: not a regular file (a device, pipe or similar)")
+    ensure_regular(target)
     for folder in (target.parent, system.follow(target).parent):
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(f"{target}: {folder} is not a folder, want a file in an existing folder")
         if not folder.exists():
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in an existing folder")
+
+
+def ensure_regular(path: Path) -> None:
+    """Raise OSError if the path is that of a device, pipe or similar."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(f"{path}: not a regular file (a device, pipe or similar)")
 
 
 def ensure_distinct(source: Path, target: Path, content: str = "results") -> None:

@@ -120,6 +120,13 @@ class TestExport:
         assert {len(head), len(rule), *map(len, rows)} == {len(head)}
         assert "device_memory" not in head
 
+    def test_markdown_keeps_a_cell_in_its_row(self, measured, tmp_path):
+        names = np.array(["a\nb|c", "d"])
+        collection.export(measured.assign_coords(backend=("cell", names)), tmp_path / "r.md")
+        lines = (tmp_path / "r.md").read_text().splitlines()
+        assert len(lines) == 4
+        assert "| a<br>b\\|c |" in lines[2]
+
     def test_parquet(self, measured, tmp_path):
         pytest.importorskip("pyarrow")
         collection.export(measured, tmp_path / "r.parquet")

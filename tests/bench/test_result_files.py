@@ -1,6 +1,7 @@
 """Files of results: shown, of earlier versions, damaged."""
 
 import gzip
+import os
 import re
 import subprocess
 import sys
@@ -30,6 +31,14 @@ def test_show_prints_the_tables_of_the_run(measured, tmp_path):
     ):
         reported = call("show", file)
         assert (reported.exit_code, reported.output) == (2, f"Error: {file}: {stated}\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_show_reads_no_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe.nc")
+    reported = call("show", tmp_path / "pipe.nc")
+    assert reported.exit_code == 2
+    assert reported.stderr == f"Error: {tmp_path / 'pipe.nc'}: not a regular file (a device, pipe or similar)\n"
 
 
 @pytest.mark.parametrize("variable", ["method", "backend", "stream"])
