@@ -13,12 +13,9 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from orfit_bench.jobs import system
 
 if TYPE_CHECKING:
     import xarray
@@ -54,21 +51,26 @@ def _without_cluster() -> Iterator[None]:
         yield
 
 
-def decode(path: Path) -> xarray.Dataset:
+def decode(data: bytes) -> xarray.Dataset:
     """The Dataset in a file. Raises ValueError, which names the array, if it is damaged, or errors of HDF5."""
-    data = system.read(path)
-    content, end = data[:-LENGTH], data[-LENGTH:]
-    if not end.startswith(START):
+    content = data[:-LENGTH]
+    if not data.startswith(START, len(content)):
         _check_length(data)
         dataset, wrong = _read(data)
         if wrong or ATTRIBUTE in dataset.attrs:
             raise ValueError(f"{wrong or 'the digest of the file is missing'}; {REMEDY}")
         return dataset  # written by an earlier version
-    if end[len(START) : -1] + b"\n" != hashlib.sha256(content).hexdigest().encode() + end[-1:]:
+    if not is_intact(data):
         raise ValueError(_find_damage(content) or "the digest of the file does not fit")
     dataset, _ = _read(content)
     del dataset.attrs[ATTRIBUTE]
     return dataset
+
+
+def is_intact(data: bytes) -> bool:
+    """Whether a file ends in the digest of what stands before it."""
+    content = memoryview(data)[:-LENGTH]
+    return data[len(content) :] == START + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
 def _check_length(data: bytes) -> None:

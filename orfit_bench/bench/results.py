@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.bench import models
-from orfit_bench.bench.digests import decode, encode
+from orfit_bench.bench.digests import decode, encode, is_intact
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.bench.protocol import Protocol
+from orfit_bench.jobs import system
 from orfit_bench.jobs.files import ensure_regular, replace
 from orfit_bench.jobs.provenance import as_attributes
 from orfit_bench.plugins.registry import registry
@@ -192,9 +193,11 @@ def load(path: str | Path) -> xarray.Dataset:
     Raises
     ------
     OSError
-        If there is no such regular file.
+        If there is no such regular file, or it cannot be read.
     ValueError
         If the file is damaged, or not a file of results of this version.
+    MemoryError
+        If the file is not damaged, and takes more memory than there is.
     """
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path}: this is a folder, want a file of results")
@@ -202,8 +205,14 @@ def load(path: str | Path) -> xarray.Dataset:
     if not Path(path).exists():
         raise FileNotFoundError(f"{path}: no such file")
     try:
-        results = decode(Path(path))
+        data = system.read(Path(path))
+    except OSError as error:
+        raise type(error)(f"{path}: the results cannot be read ({error.strerror or type(error).__name__})") from error
+    try:
+        results = decode(data)
     except Exception as error:  # HDF5 raises anything for a damaged file
+        if isinstance(error, MemoryError) and is_intact(data):
+            raise MemoryError(f"{path}: there is not enough memory to read this file") from error
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path}: not a netCDF file, or damaged ({type(error).__name__}: {reason})") from error
     results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})

@@ -40,8 +40,9 @@ def verify_command(files: tuple[Path, ...]) -> None:
     for file in files:
         try:
             verdicts = verify(file)
-        except OSError as error:
-            say(f"Error: {error}" if str(file) in str(error) else f"Error: {file}: {error.strerror}", err=True)
+        except (OSError, MemoryError) as error:
+            reason = getattr(error, "strerror", "there is not enough memory to read this file")
+            say(f"Error: {error}" if str(file) in str(error) else f"Error: {file}: {reason}", err=True)
             status = 2
             continue
         for verdict in verdicts:

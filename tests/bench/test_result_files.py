@@ -1,5 +1,6 @@
 """Files of results: shown, of earlier versions, damaged."""
 
+import errno
 import gzip
 import os
 import re
@@ -16,6 +17,7 @@ from helpers.suites import suite
 
 from orfit_bench.bench import Suite, collection, comparison, load, results, run
 from orfit_bench.cli import main
+from orfit_bench.jobs import system
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec.result_names import RESULT_NAMES
 
@@ -135,6 +137,34 @@ def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("digests") / "r.nc"
     run(suite("lms"), path, isolate=False)
     return path
+
+
+class TestIntactFiles:
+    """What keeps a file from being read is no damage of it."""
+
+    def test_a_lack_of_memory(self, written, tmp_path, monkeypatch):
+        def allocate(*_, **__):
+            raise MemoryError
+
+        (tmp_path / "r.nc").write_bytes(written.read_bytes()[:-1] + b"x")
+        monkeypatch.setattr(xr, "load_dataset", allocate)
+        with pytest.raises(MemoryError, match=re.escape(f"{written}: there is not enough memory")):
+            load(written)
+        checked = call("verify", written)
+        assert (checked.exit_code, checked.stdout) == (2, "")
+        assert checked.stderr == f"Error: {written}: there is not enough memory to read this file\n"
+        with pytest.raises(ValueError, match=r"r\.nc: not a netCDF file, or damaged"):
+            load(tmp_path / "r.nc")
+
+    def test_a_lack_of_permission(self, written, monkeypatch):
+        def refuse(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+        monkeypatch.setattr(system, "read", refuse)
+        for command in ("show", "verify"):
+            reported = call(command, written)
+            assert reported.exit_code == 2
+            assert reported.stderr == f"Error: {written}: the results cannot be read (Permission denied)\n"
 
 
 class TestDigests:
