@@ -142,13 +142,16 @@ class Commands(click.Group):
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line."""
         _open_closed_streams()
+        return super().main(*args, **options)
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the options before the command."""
         try:
-            return super().main(*args, **options)
+            return super().make_context(*args, **options)
         except OSError as error:  # from printing a help text
             if _is_stdout_closed():
                 raise
-            Error(f"the output cannot be written: {error.strerror}").show()
-            sys.exit(Error.exit_code)
+            raise Error(f"the output cannot be written: {error.strerror}") from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

@@ -133,6 +133,9 @@ class TestUsage:
 
     def test_debug_keeps_the_traceback(self):
         assert isinstance(invoke("--debug", "run", "--method", "rsl").exception, ValueError)
+        missing = invoke("--debug", "show", "none.nc")
+        assert isinstance(missing.exception, FileNotFoundError)
+        assert str(missing.exception) == "none.nc: no such file"
 
     def test_an_internal_error_is_not_a_usage_error(self, monkeypatch):
         monkeypatch.setattr("orfit_bench.report.declared.overview", lambda known: {}["oh"])
