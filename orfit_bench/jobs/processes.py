@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context, parent_process, resource_tracker
-from threading import Thread
+from threading import TIMEOUT_MAX, Thread
 from typing import Any, NamedTuple, Self
 
 from pebble import ProcessExpired, ProcessPool
@@ -56,8 +56,8 @@ class Running(NamedTuple):
 
     @property
     def seconds_left(self) -> float:
-        """Until it is stopped, at least 0."""
-        return max(0.0, self.end - time.monotonic())
+        """Until it is stopped, at least 0, and at most what can be waited for."""
+        return min(max(0.0, self.end - time.monotonic()), TIMEOUT_MAX)
 
 
 @contextmanager

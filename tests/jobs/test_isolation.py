@@ -32,6 +32,13 @@ def test_every_call_returns_a_value_or_a_failure():
         assert number == 2 or isinstance(values[number], DiedError)
 
 
+@pytest.mark.parametrize("seconds", [float("inf"), 1e300])
+def test_a_call_may_have_any_time(seconds):
+    with Process() as process:
+        assert list(spread([process], [(0, Call(sum, ((1, 2),), seconds))])) == [(0, 3)]
+        assert process.call(Call(sum, ((1, 2),), seconds)) == 3
+
+
 def test_calls_run_at_the_same_time():
     with Process() as one, Process() as other:
         began = time.monotonic()
