@@ -90,13 +90,12 @@ class DaskExecutor:
                 yield key, record | {"origin": found.prepared[1]}
 
     def _submit(self, key: str, cell: Cell, limits: Limits) -> Any:
-        memory = None if limits.memory is None else int(limits.memory)
         name = f"{self._name}-{len(self._kernels)}"
         server = Server(name, pickle.dumps((prepare_on_worker, (self._kernels, self._timed))))
         future = self._client.submit(
             run_order,
             server,
-            order_of(call_of(cell, limits, self._timed), memory),
+            order_of(call_of(cell, limits, self._timed), limits.memory),
             key=f"{name}-{key}",
             pure=False,
             **({"resources": {TIMING: 1}} if self._timed else {}),

@@ -17,7 +17,7 @@ from orfit_bench.bench.compilation import compile_ahead
 from orfit_bench.bench.isolation import READERS, Kernel, Limits, call_of, kernels_of
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.notes import printable
-from orfit_bench.jobs.processes import ONE_THREAD, Call, DiedError, Process, default_memory_limit, threads
+from orfit_bench.jobs.processes import ONE_THREAD, Call, DiedError, Process, threads
 from orfit_bench.jobs.sessions import Answer, ForkServer, Session
 
 MACHINE_SECONDS = 120.0
@@ -98,8 +98,7 @@ class SubprocessExecutor:
 
     def run(self, cell: Cell, limits: Limits) -> dict[str, Any]:
         """Run a cell and return its record; "timeout" and "crashed" are recorded too."""
-        memory = default_memory_limit(self._count) if limits.memory is None else int(limits.memory)
-        return record_of(cell, self._call(call_of(cell, limits, self._timed), memory))
+        return record_of(cell, self._call(call_of(cell, limits, self._timed), limits.memory))
 
     def measure_machine(self, fresh: bool = False) -> Path:
         """Measure the roofline of the machine if it is unknown, and return the file in which it is stored."""
@@ -109,7 +108,7 @@ class SubprocessExecutor:
         file: Path = value
         return file
 
-    def _call(self, call: Call, memory: int | None = None) -> Answer:
+    def _call(self, call: Call, memory: float | None = None) -> Answer:
         """Run a call that may allocate `memory` bytes; several threads may run calls at the same time."""
         if self._process:
             try:

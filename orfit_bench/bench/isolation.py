@@ -25,7 +25,10 @@ Kernel = tuple[str, str, str]
 
 
 class Limits(NamedTuple):
-    """What a cell may use: seconds, bytes of a metric, and bytes of its process (None: a share of the machine's)."""
+    """What a cell may use: seconds, bytes of a metric, and bytes of its process.
+
+    Without the latter a process has no limit; one of a cluster has a share of its worker's.
+    """
 
     seconds: float
     memory_budget: float = MEMORY_BUDGET

@@ -12,6 +12,9 @@ from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.runner import Record
 from orfit_bench.spec import Stream
 
+NO_MEMORY = REFUSED, MemoryError.__name__
+"""Parts of the notes about metrics that were not computed for lack of memory."""
+
 
 def not_resumed(
     cells: Iterable[Cell], streams: Collection[Stream], limits: Limits, finished: Mapping[str, Record]
@@ -38,4 +41,4 @@ def not_resumed(
 
 def _is_limited(record: Record) -> bool:
     """Whether a cell might have ended otherwise within other limits of time and memory."""
-    return record["status"] != "ok" or any(REFUSED in note for note in record["notes"])
+    return record["status"] != "ok" or any(sign in note for note in record["notes"] for sign in NO_MEMORY)

@@ -21,6 +21,7 @@ from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
 from orfit_bench.jobs.locks import lock
+from orfit_bench.jobs.processes import default_memory_limit
 from orfit_bench.jobs.provenance import plugin_sources, provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
 from orfit_bench.plugins.registry import registry
@@ -122,6 +123,8 @@ def run(
     with lock(target) if target else nullcontext(), _executor(isolate, jobs, timed, client) as executor:
         origin = provenance(executor.threads) | ({} if timed else {"timed": "no"})
         origin |= {} if client is None else {"executor": "dask"}
+        if memory_limit is None and client is None and isolate and CAN_FORK:
+            memory_limit = default_memory_limit(jobs)
         limits = Limits(timeout, memory_budget, memory_limit)
         journal = None if target is None else Journal(target, origin | {"sources": plugin_sources()}, suite.files)
         kept = _take_over(journal, planned, suite, limits) if journal and not fresh else set()

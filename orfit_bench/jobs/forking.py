@@ -42,7 +42,7 @@ class Order(NamedTuple):
     work: bytes
     """Function and arguments, pickled; only the process of the call reads them."""
     timeout: float
-    memory: int | None
+    memory: float | None
     """The bytes that the call may allocate more than the server has."""
 
 
@@ -232,12 +232,12 @@ def _work(order: Order, writer: int, output: BinaryIO) -> NoReturn:
         os._exit(code)
 
 
-def _limit_memory(memory: int) -> None:
-    """Let this process allocate so many bytes more than it has."""
+def _limit_memory(memory: float) -> None:
+    """Let this process allocate so many bytes more than it has; the system counts up to `sys.maxsize`."""
     import resource
 
     with open("/proc/self/statm") as file:
         data = int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = data + memory if hard == resource.RLIM_INFINITY else min(data + memory, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+    resource.setrlimit(resource.RLIMIT_DATA, (int(min(data + memory, most)), hard))

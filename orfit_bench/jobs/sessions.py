@@ -78,7 +78,7 @@ class Session:
             raise DiedError("the server of the cells died") from error
         return reply
 
-    def call(self, call: Call, memory: int | None = None) -> Answer:
+    def call(self, call: Call, memory: float | None = None) -> Answer:
         """Run a call in a fresh process, which may allocate `memory` bytes more than the server has."""
         return read_reply(self.send(order_of(call, memory)))
 
@@ -163,7 +163,7 @@ def open_shared(name: str, prepare: bytes) -> Session:
     return Session(Connection(end.detach()))
 
 
-def order_of(call: Call, memory: int | None) -> Order:
+def order_of(call: Call, memory: float | None) -> Order:
     """The order for a call."""
     return Order(pickle.dumps((call.function, call.arguments)), call.timeout, memory)
 

@@ -7,9 +7,10 @@ import os
 import pytest
 from helpers.suites import suite
 
-from orfit_bench.bench import Suite, run, runner
+from orfit_bench.bench import Suite, evaluation, run, runner
 from orfit_bench.catalogue.streams import mnist_files
 from orfit_bench.jobs import system
+from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal
 
 
@@ -81,6 +82,28 @@ class TestJournal:
         assert {record["status"] for record in self.resume_two(path, resumed, timeout=1e-6)} == {"timeout"}
         self.resume_two(path, resumed, timeout=1e-6)
         assert {record["status"] for record in self.resume_two(path, resumed)} == {"ok"}
+        assert resumed == [0, 2, 0]
+
+    def test_metrics_beyond_another_memory_limit_are_measured_again(self, tmp_path, monkeypatch):
+        def allocate(metric, record, budget):
+            raise MemoryError(f"Unable to allocate memory for {metric.name}")
+
+        resumed, path = [], tmp_path / "r.nc"
+        with monkeypatch.context() as patch:
+            patch.setattr(evaluation, "_measure", allocate)
+            for _ in range(2):
+                records = self.resume_two(path, resumed, isolate=False, memory_limit=4e7)
+        assert {record["status"] for record in records} == {"ok"}
+        assert "MemoryError" not in str(self.resume_two(path, resumed, isolate=False, memory_limit=4e9))
+        assert resumed == [0, 2, 0]
+
+    @pytest.mark.skipif(not CAN_FORK, reason="needs fork, on Linux")
+    def test_cells_beyond_another_default_memory_limit_are_measured_again(self, tmp_path, monkeypatch):
+        resumed, path = [], tmp_path / "r.nc"
+        for share in (10**9, 10**9, 2 * 10**9):
+            monkeypatch.setattr(runner, "default_memory_limit", lambda jobs, share=share: share // jobs)
+            records = self.resume_two(path, resumed, timeout=1e-6)
+            assert [record["limits"]["memory"] for record in records] == [share, share]
         assert resumed == [0, 2, 0]
 
     def test_fresh_forgets(self, tmp_path):

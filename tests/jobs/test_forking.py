@@ -119,6 +119,8 @@ def test_processes_that_a_call_started_end_with_it(server, own_session):
 def test_memory_is_limited(server):
     assert server.call(Call(allocate, (10**7,), 30), memory=10**9).value == 8 * 10**7
     assert server.call(Call(allocate, (10**7,), 30), memory=10**7).value == "MemoryError"
+    for endless in (float("inf"), 1e300, 1e19):
+        assert server.call(Call(allocate, (10,), 30), memory=endless).value == 80
 
 
 def test_replaced_functions_are_named(monkeypatch):
