@@ -11,7 +11,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -106,6 +108,20 @@ def _warnings_in_one_line() -> Iterator[None]:
         warnings.showwarning = before
 
 
+@contextmanager
+def _let_cupy_start() -> Iterator[None]:
+    """Give CuPy a temporary folder where it cannot make its own: without one it ends Dask, which xarray imports."""
+    with ExitStack() as stack:
+        if not (CUPY_FOLDER in os.environ or "cupy" in sys.modules or find_spec("cupy") is None):
+            try:
+                os.makedirs(os.path.expanduser("~/.cupy/kernel_cache"), exist_ok=True)
+            except OSError:
+                folder = TemporaryDirectory(prefix="orfit-bench-cupy-", ignore_cleanup_errors=True)
+                os.environ[CUPY_FOLDER] = stack.enter_context(folder)
+                stack.callback(os.environ.pop, CUPY_FOLDER, None)
+        yield
+
+
 def _is_stdout_closed() -> bool:
     """Whether stdout is a pipe whose reader has closed it.
 
@@ -119,6 +135,8 @@ def _is_stdout_closed() -> bool:
     return any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
 
 
+CUPY_FOLDER = "CUPY_CACHE_DIR"
+"""Environment variable that names the folder in which CuPy keeps compiled kernels."""
 MEANT = {"--seeds": "--runs", "--seed": "--runs"}
 """Options of commands that are called otherwise by other commands."""
 
@@ -156,7 +174,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            with _sigterm_interrupts(), nullcontext() if ctx.params["debug"] else _warnings_in_one_line():
+            shown = nullcontext() if ctx.params["debug"] else _warnings_in_one_line()
+            with _sigterm_interrupts(), _let_cupy_start(), shown:
                 return super().invoke(ctx)
         except click.NoSuchOption as error:
             meant, command = MEANT.get(error.option_name, ""), error.ctx and error.ctx.command

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.commands import COMMAND, invoke
+from helpers.commands import COMMAND, call, invoke
 
 import orfit_bench as ob
 from orfit_bench.bench import load, runner
@@ -163,6 +163,20 @@ class TestUsage:
             done = subprocess.run([*COMMAND, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert done.stderr.startswith("Error: the output cannot be written: No space left")
+
+    def test_a_home_that_cannot_be_written(self, tmp_path):
+        pytest.importorskip("dask")
+        stand_in = "import os\nhere = os.environ.get('CUPY_CACHE_DIR', os.path.expanduser('~/.cupy/kernel_cache'))\n"
+        (tmp_path / "cupy.py").write_text(f"{stand_in}os.makedirs(here, exist_ok=True)\nraise ImportError(here)\n")
+        (tmp_path / "home").touch()
+        (tmp_path / "temporary").mkdir()
+        path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+        more = {"PYTHONPATH": path, "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "temporary")}
+        environment = {k: v for k, v in os.environ.items() if k != "CUPY_CACHE_DIR"} | more
+        command = ["run", "--method", "lms", "--backend", "numpy", "--stream", "drift", "--rows", "50"]
+        done = call(*command, environment=environment, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert not list((tmp_path / "temporary").glob("*cupy*"))
 
     def test_without_docstrings(self):
         environment = os.environ | {"PYTHONOPTIMIZE": "2"}
