@@ -134,12 +134,12 @@ def make_suite(chosen: dict[str, Any]) -> Suite:
     given |= {name: chosen[name] for name in ("standardise", "intercept")}
     changed = {name: value for name, value in given.items() if value is not None}
     suite = replace(suite, protocol=replace(suite.protocol, **changed))
-    return _with_settings(suite, chosen["sets"])
+    return _with_settings(suite, chosen) if chosen["sets"] else suite
 
 
-def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
-    """The selectors of the user's files. Raises ValueError if only options of them are given, or one is given twice."""
-    options = {
+def _options_of_files(chosen: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    """The options for the user's files with their values, by the settings of these streams."""
+    return {
         "target": ("--target", list(chosen["targets"])),
         "test": ("--test", chosen["test"]),
         "time": ("--time", chosen["time"]),
@@ -149,6 +149,11 @@ def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
         "missing": ("--indicators", "indicators" if chosen["indicators"] else None),
         "gaps": ("--gaps", "keep" if chosen["gaps"] else None),
     }
+
+
+def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
+    """The selectors of the user's files. Raises ValueError if only options of them are given, or one is given twice."""
+    options = _options_of_files(chosen)
     given = {name: value for name, (_, value) in options.items() if value not in (None, [])}
     for option, names in ((o, v) for o, v in options.values() if isinstance(v, list)):
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
@@ -161,20 +166,28 @@ def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"name": "file", "settings": {"path": path, **given}} for path in files]
 
 
-def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
-    """The suite with the given NAME.SETTING=VALUE applied."""
+def _setters(suite: Suite, chosen: dict[str, Any], streams: Sequence[str]) -> dict[tuple[str, str], str]:
+    """What sets a setting of a stream other than --set, by stream and setting: options, and sizes in a suite file."""
+    options = {"path": ("--data", list(chosen["data"]))} | _options_of_files(chosen)
+    found = {("file", name): option for name, (option, value) in options.items() if value not in (None, [])}
+    for name, option, sizes in (("n", "rows", suite.rows), ("d", "features", suite.features)):
+        setter = f"--{option}" if chosen[option] else f"{option} of the suite"
+        found |= {(stream, name): setter for stream in streams if sizes}
+    return found
+
+
+def _with_settings(suite: Suite, chosen: dict[str, Any]) -> Suite:
+    """The suite with the chosen NAME.SETTING=VALUE applied. Raises ValueError if something else sets the same."""
     from dataclasses import replace
 
-    if not sets:
-        return suite
     names = dict(zip(("method", "stream"), suite.names(), strict=True))
     settings = {name: dict(given) for name, given in suite.settings.items()}
-    texts: dict[tuple[str, str], str] = {}
-    for text in sets:
+    setters = _setters(suite, chosen, names["stream"])
+    for text in chosen["sets"]:
         name, setting, value = parse_setting(text)
-        if before := texts.get((name, setting)):
-            raise ValueError(f"--set {text}: {name}.{setting} is set by --set {before} too: set it once")
-        texts[name, setting] = text
+        if other := setters.get((name, setting)):
+            raise ValueError(f"--set {text}: {name}.{setting} is set by {other} too: set it once")
+        setters[name, setting] = f"--set {text}"
         if name not in names[kind := _kind(text, name)]:
             raise ValueError(f"--set {text}: {name} is not among the {kind}s of this run; add --{kind} {name}")
         settings.setdefault(name, {})[setting] = value

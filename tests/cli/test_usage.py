@@ -74,6 +74,8 @@ class TestUsage:
                 ("--set", "rls.ridge=1", "--set", "rls.ridge=2"),
                 "--set rls.ridge=2: rls.ridge is set by --set rls.ridge=1 too: set it once",
             ),
+            (("--rows", "50", "--set", "drift.n=70"), "--set drift.n=70: drift.n is set by --rows too: set it once"),
+            (("--features", "4", "--stream", "drift", "--set", "drift.d=5"), "drift.d is set by --features too"),
             (("--set", "rls"), "--set rls: want NAME.SETTING=VALUE for a method or stream"),
             (("--set", "rsl.ridge=1"), "--set rsl.ridge=1: no method or stream 'rsl'. Did you mean 'rls'?"),
             (("--set", "drifts.drift=1"), "no method or stream 'drifts'. Did you mean 'drift'?"),
@@ -108,6 +110,15 @@ class TestUsage:
         assert len(result.stderr.splitlines()) == 1
         assert result.stdout == ""
         assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(("option", "setting"), [("--test", "test=0.5"), ("--data", "path=e.csv")])
+    def test_a_setting_of_a_file_is_given_once(self, option, setting, tmp_path):
+        (tmp_path / "d.csv").write_text("a,y\n1,2\n2,3\n3,4\n")
+        given = ("--data", tmp_path / "d.csv", "--target", "y", "--test", "0.2", "--set", f"file.{setting}")
+        result = invoke("run", "--method", "lms", *given, "--output", tmp_path / "r.nc")
+        name = setting.partition("=")[0]
+        stated = f"Error: --set file.{setting}: file.{name} is set by {option} too: set it once\n"
+        assert (result.exit_code, result.stderr) == (2, stated)
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
     def test_a_pipe_is_not_replaced(self, tmp_path):
