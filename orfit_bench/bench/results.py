@@ -49,6 +49,8 @@ FILE = "file"
 """The stream of the user's files."""
 ROWS_HASH = "rows_hash"
 """A coordinate that files of earlier versions lack."""
+OTHER_FORMATS = (".csv", ".parquet", ".md", ".json", ".html", ".npz")
+"""Endings that a file of results does not have: nobody would take it for netCDF."""
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {
@@ -164,6 +166,12 @@ def _padded(arrays: list[NDArray[Any]], ndim: int) -> NDArray[np.float64]:
     for row, a in zip(out, valid, strict=True):
         row[tuple(slice(k) for k in a.shape)] = a
     return out
+
+
+def ensure_netcdf(path: Path) -> None:
+    """Raise ValueError if the ending of the path is that of another format."""
+    if path.suffix.lower() in OTHER_FORMATS:
+        raise ValueError(f"{path}: results are netCDF, want .nc; orfit-bench export writes other formats of them")
 
 
 def write(results: xarray.Dataset, path: Path) -> None:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 TIMEOUT = 300.0
 LEAST_MEMORY = 32e6
 """Bytes that each cell may allocate in any case, or threads cannot start that other threads wait for."""
-OTHER_FORMATS = (".csv", ".parquet", ".md", ".json", ".html", ".npz")
-"""Endings that a file of results does not have: nobody would take it for netCDF."""
 RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
 """Runs cells, and yields the key and the record of each as it finishes."""
 
@@ -218,8 +216,7 @@ def _check_output(output: Path, files: Iterable[Path]) -> Path:
     """
     for path in files:
         ensure_distinct(path, output, "rows")
-    if output.suffix.lower() in OTHER_FORMATS:
-        raise ValueError(f"{output}: results are netCDF, want .nc; orfit-bench export writes other formats of them")
+    results.ensure_netcdf(output)
     ensure_writable(output)
     if (folder := folder_of(output)).exists() and not folder.is_dir():
         raise NotADirectoryError(

@@ -17,6 +17,8 @@ from orfit_bench.jobs.files import ensure_distinct, ensure_writable, make_folder
 
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")
+OTHER_FORMATS = (".nc", ".csv", ".parquet", ".md", ".json", ".npz")
+"""Endings that a report does not have: nobody would take it for HTML."""
 
 
 @click.command("plot")
@@ -84,6 +86,10 @@ def report_command(file: Path, output: Path | None) -> None:
         page = output or file.with_suffix(".html")
         ensure_writable(page)
         ensure_distinct(file, page)
+        if page.suffix.lower() in OTHER_FORMATS:
+            raise ValueError(
+                f"{page}: a report is HTML, want .html; orfit-bench export writes other formats of results"
+            )
         write_report(results, page)
 
 

@@ -145,6 +145,7 @@ def merge_command(files: Sequence[Path], output: Path) -> None:
     from orfit_bench.bench import collection, load, results
 
     plugins()
+    results.ensure_netcdf(output)
     ensure_writable(output)
     table = collection.merge([load(file) for file in files])
     results.write(table, output)

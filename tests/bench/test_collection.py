@@ -103,6 +103,10 @@ class TestMerge:
         assert reported.exit_code == 0, reported.output
         assert load(tmp_path / "all.nc").sizes["cell"] == 4
         assert call("merge", of["a"], "--output", tmp_path).exit_code == 2
+        reported = call("merge", of["a"], "--output", tmp_path / "all.csv")
+        assert reported.exit_code == 2
+        assert reported.stderr.startswith(f"Error: {tmp_path / 'all.csv'}: results are netCDF, want .nc")
+        assert not (tmp_path / "all.csv").exists()
 
 
 class TestExport:

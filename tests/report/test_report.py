@@ -220,6 +220,10 @@ class TestCommands:
         assert (tmp_path / "other.html").read_bytes() == (tmp_path / "r.html").read_bytes()
 
     def test_no_folder_no_report(self, file, tmp_path):
+        done = self.call("report", file, "--output", tmp_path / "other.NC")
+        assert done.exit_code == 2
+        assert done.stderr.startswith(f"Error: {tmp_path / 'other.NC'}: a report is HTML, want .html")
+        assert not (tmp_path / "other.NC").exists()
         done = self.call("report", file, "--output", tmp_path / "none" / "r.html")
         assert done.exit_code == 2
         assert "there is no folder" in done.output
