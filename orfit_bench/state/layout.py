@@ -7,6 +7,7 @@ from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -52,15 +53,29 @@ class StateLayout:
         layers = [{**sizes, "input": n} for n in inputs]
         self._sizes_of = {f"_{i}": size for i, size in enumerate(layers, start=1)}
         own = {"input", *method.state.lengths} if layers else set()
+        self._method = method
         self.fields = tuple(_by_layer(method.state.fields_under(settings), len(layers), own))
         growth = method.state.growth
         self.grows = growth.dim if growth and any(growth.dim in f.dims for f in self.fields) else None
         self.limit = growth.limit(settings, sizes) if growth else None
         self.sizes = dict(sizes)
         for end, size in self._sizes_of.items() or [("", self.sizes)]:
-            size |= {dim: length(settings, size) for dim, length in method.state.lengths.items()}
+            size |= {dim: self._length(dim, length(settings, size)) for dim, length in method.state.lengths.items()}
             self.sizes |= {dim + end: size[dim] for dim in own}
         self._settings, self._backend, self._dtype = settings, backend, dtype
+
+    def _length(self, dim: str, given: Any) -> int:
+        """The length of a dimension that the method declares; ValueError unless it is an integer of at least 0."""
+        try:
+            length = index(given)
+        except TypeError:
+            length = -1
+        if length < 0:
+            function = with_place(self._method.state.lengths[dim])
+            raise ValueError(
+                f"{self._method.name}: length of {dim}: {function} returned {given!r}, want an integer of at least 0"
+            )
+        return length
 
     def shape(self, dims: tuple[str, ...], count: int = 0) -> tuple[int, ...]:
         """The lengths of dimensions; that of the growing one is `count`."""
@@ -90,7 +105,11 @@ class StateLayout:
             value = given.get(f.name)
             if value is None:
                 value = self._initial_value(f, draw)
-            arrays[f.name] = self._placed(f, value)
+            try:
+                arrays[f.name] = self._placed(f, value)
+            except MemoryError as error:
+                shape = self.shape(f.dims)
+                raise MemoryError(f"{self._method.name}: no memory for {f.name} of shape {shape}: {error}") from error
         if self.grows:
             arrays["count"] = np.array([self._used(arrays)], np.int64)
         return _record_type(tuple(arrays))(**arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -54,3 +55,19 @@ def test_predictions(predict: Any, message: str, registered: Callable[..., str])
     learner.partial_fit(X, Y)
     with pytest.raises(ValueError, match=r"<lambda> \(test_wrong_shapes.py:\d+\) " + message):
         learner.predict(X)
+
+
+@pytest.mark.parametrize("length", [-1, 2.0, 1e30, None])
+def test_the_length_of_a_dimension(length: Any, registered: Callable[..., str]) -> None:
+    fields = Field("w", WEIGHTS, "weights"), Field("b", ("window", "feature"), "rows")
+    learner = offer(registered, declare("mine", *fields, state={"lengths": {"window": lambda s, z: length}}))
+    place = r"mine: length of window: <lambda> \(test_wrong_shapes.py:\d+\)"
+    with pytest.raises(ValueError, match=rf"{place} returned {re.escape(str(length))}, want an integer of at least 0"):
+        learner.partial_fit(X, Y)
+
+
+def test_a_field_for_which_there_is_no_memory(registered: Callable[..., str]) -> None:
+    fields = Field("w", WEIGHTS, "weights"), Field("b", ("window",), "rows")
+    learner = offer(registered, declare("mine", *fields, state={"lengths": {"window": lambda s, z: 10**15}}))
+    with pytest.raises(MemoryError, match=r"mine: no memory for b of shape \(10{15},\): "):
+        learner.partial_fit(X, Y)
