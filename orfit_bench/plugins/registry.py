@@ -100,7 +100,9 @@ class Registry:
         if isinstance(module, str):
             try:
                 module = importlib.import_module(module)
-            except Exception as error:  # a kernel module is a plugin's code, imported here for the first time
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # also SystemExit: a plugin's code, imported here for the first time
                 raise UnavailableError(
                     f"{method} on {backend}: the kernel module {module!r} of {supplier} cannot be imported: "
                     f"{type(error).__name__}: {error}{place(error)}"
@@ -183,7 +185,9 @@ def _exists(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
         return False
-    except Exception:  # a plugin's package, which explains itself when the kernel is imported
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a plugin's package, which explains itself when the kernel is imported
         return True
 
 

@@ -105,3 +105,16 @@ def test_kernel_that_returns_none_is_refused(way: str, registered: Callable[...,
     learner = ob.create("icl", backend="own", **({"model": cubic} if way == "model" else {}))
     with pytest.raises(TypeError, match="None"):
         (learner.step if way == "step" else learner.partial_fit)([[1.0]], [1.0])
+
+
+@pytest.mark.parametrize("name", ["exits", "exits.lms"])
+def test_kernel_module_that_exits_is_unavailable(
+    name: str, registered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither it nor its package ends the process of the user."""
+    (tmp_path / "exits").mkdir()
+    (tmp_path / "exits" / "__init__.py").write_text("raise SystemExit(3)")
+    monkeypatch.syspath_prepend(tmp_path)
+    registered(offering("exiting", {"lms": name}))
+    with pytest.raises(ob.UnavailableError, match=rf"kernel module '{name}' .* cannot be imported: SystemExit: 3"):
+        ob.create("lms", backend="exiting")
