@@ -20,7 +20,7 @@ from orfit_bench import spec
 from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
 from orfit_bench.plugins.printing import printed_on_stderr
-from orfit_bench.spec import SPEC_VERSION, Absent, Model, Override
+from orfit_bench.spec import LINEAR, SPEC_VERSION, Absent, Model, Override
 from orfit_bench.spec.result_names import RESULT_NAMES
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
         with _same_folder(), printed_on_stderr():
             plugin = find()
             offers = _offers(plugin, name)
-        models = tuple(v for v in getattr(plugin, "__dict__", {}).values() if isinstance(v, Model))
+        own = (v for v in getattr(plugin, "__dict__", {}).values() if v is not LINEAR)  # which a plugin only imports
+        models = tuple(v for v in own if isinstance(v, Model))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit: a plugin must not end the process

@@ -11,7 +11,7 @@ from helpers.plugins import Plugin
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Absent, Backend, Metric
+from orfit_bench.spec import LINEAR, Absent, Backend, Metric
 from orfit_bench.spec.result_names import RESULT_NAMES
 
 
@@ -102,3 +102,9 @@ def test_registry_keeps_the_declared_objects():
         (METRICS, registry().metrics),
     ):
         assert all(table[item.name] is item for item in declared)
+
+
+def test_models_of_a_plugin_are_its_own(registered: Callable[..., str], cubic: ob.Model) -> None:
+    registered(SimpleNamespace(SPEC_VERSION=(1, 0), LINEAR=LINEAR, cubic=cubic))
+    (plugin,) = (p for p in registry().plugins if p.name == "mine")
+    assert plugin.models == (cubic,)
