@@ -68,8 +68,8 @@ def check_model(model: Model) -> list[str]:
     Parameters
     ----------
     model : Model
-        Checked with three features and one output, with `vjp`, `jacobians`, `layers` and `with_outputs` where it
-        has them.
+        Checked with three features and one output, and with two outputs where it takes these; with `vjp`,
+        `jacobians`, `layers` and `with_outputs` where it has them.
 
     Returns
     -------

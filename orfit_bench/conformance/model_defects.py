@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.conformance.causes import describe
 from orfit_bench.spec import Model
 
 Array = NDArray[Any]
-FEATURES, OUTPUTS = 3, 1
+FEATURES = 3
 STEP = 1e-6
 DEVIATION = 1e-5
 """The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
@@ -24,25 +25,53 @@ class _WritesToArgumentsError(Exception):
 
 
 def find_model_defects(model: Model) -> Iterator[str]:
-    """Yield what is wrong: shapes, derivatives that are not those of predictions, arguments that are changed."""
+    """Yield what is wrong: shapes, derivatives that are not those of predictions, arguments that are changed.
+
+    Models that take two outputs are checked with these, too, if one output has no defect.
+    """
+    found = False
+    for defect in _find_defects(model, 1):
+        found = True
+        yield defect
+    if found or not _takes_two_outputs(model):
+        return
+    try:
+        defects = list(_find_defects(model, 2))
+    except Exception as error:
+        defects = [f"raised {describe(error)}"]
+    yield from (f"with two outputs: {defect}" for defect in defects)
+
+
+def _find_defects(model: Model, outputs: int) -> Iterator[str]:
+    """Yield what is wrong with so many outputs, at most one defect beside that of the first weights."""
     rng = np.random.default_rng(0)
-    if defect := _find_wrong_start(model):
+    if defect := _find_wrong_start(model, outputs):
         yield defect
     X = rng.standard_normal((5, FEATURES))
-    w = _choose_weights(model, rng.standard_normal(model.size(FEATURES, OUTPUTS)), X)
-    checks: list[Callable[[Model, Array, Array], str]] = [_find_wrong_predictions, _find_wrong_jacobian]
+    w = _choose_weights(model, rng.standard_normal(model.size(FEATURES, outputs)), X, outputs)
+    checks: list[Callable[[Model, Array, Array, int], str]] = [_find_wrong_predictions, _find_wrong_jacobian]
     checks += [_find_wrong_jacobians] if model.jacobians else []
     checks += [_find_wrong_vjp] if model.vjp else []
     checks += [_find_wrong_layers] if model.layers or model.shapes else []
     checks += [_find_wrong_outputs] if model.with_outputs else []
     for check in checks:
         try:
-            defect = check(model, w, X)
+            defect = check(model, w, X, outputs)
         except _WritesToArgumentsError as error:
             defect = str(error)
         if defect:
             yield defect
             return
+
+
+def _takes_two_outputs(model: Model) -> bool:
+    """Whether the model has weights for two outputs, and predicts two numbers for a row with them."""
+    X = np.ones((5, FEATURES))
+    try:
+        w = _choose_weights(model, np.ones(model.size(FEATURES, 2)), X, 2)
+        return np.shape(model.predict(w, X)) == (len(X), 2)
+    except Exception:  # a model of one output may refuse any other number of them in its own way
+        return False
 
 
 def _call(function: Callable[..., Any], name: str, *arguments: Array) -> Array:
@@ -59,10 +88,10 @@ def _is_close(a: Array, b: Array, tolerance: float = ROUNDING) -> bool:
     return bool(abs(a - b).max(initial=0.0) <= tolerance * (1 + abs(b).max(initial=0.0)))
 
 
-def _find_wrong_start(model: Model) -> str:
+def _find_wrong_start(model: Model, outputs: int) -> str:
     """What is wrong with the first weights; empty if nothing is."""
-    p = model.size(FEATURES, OUTPUTS)
-    starts = [model.start(np.random.default_rng(0).standard_normal, FEATURES, OUTPUTS) for _ in range(2)]
+    p = model.size(FEATURES, outputs)
+    starts = [model.start(np.random.default_rng(0).standard_normal, FEATURES, outputs) for _ in range(2)]
     if starts[0] is None:
         return ""
     start, again = map(np.asarray, starts)
@@ -71,9 +100,9 @@ def _find_wrong_start(model: Model) -> str:
     return "" if np.array_equal(start, again) else "start gives other weights for the same numbers of draw"
 
 
-def _choose_weights(model: Model, normal: Array, X: Array) -> Array:
+def _choose_weights(model: Model, normal: Array, X: Array, outputs: int) -> Array:
     """Weights at which predictions are finite, if there are some: a model may be defined for positive ones only."""
-    start = model.start(np.random.default_rng(0).standard_normal, FEATURES, OUTPUTS)
+    start = model.start(np.random.default_rng(0).standard_normal, FEATURES, outputs)
     choices: list[Array] = [0.5 * normal, abs(normal)] + ([] if start is None else [np.array(start)])
     for w in choices:
         with np.errstate(all="ignore"):
@@ -83,11 +112,11 @@ def _choose_weights(model: Model, normal: Array, X: Array) -> Array:
     return choices[0]
 
 
-def _find_wrong_predictions(model: Model, w: Array, X: Array) -> str:
+def _find_wrong_predictions(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with predictions; empty if nothing is."""
     predictions = _call(model.predict, "predict", w, X)
-    if predictions.shape != (len(X), OUTPUTS):
-        return f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), OUTPUTS)}"
+    if predictions.shape != (len(X), outputs):
+        return f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), outputs)}"
     if predictions.dtype.kind not in "biuf":
         return f"predict gives dtype {predictions.dtype}, want real numbers"
     if not np.isfinite(predictions).all():
@@ -102,13 +131,13 @@ def _jacobian(model: Model, w: Array, x: Array) -> Array:
     return _call(model.jacobian, "jacobian", w, x)
 
 
-def _find_wrong_jacobian(model: Model, w: Array, X: Array) -> str:
+def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with the Jacobian, beside central differences; empty if nothing is."""
     p = len(w)
     for x in X:
         J = _jacobian(model, w, x)
-        if J.shape != (OUTPUTS, p):
-            return f"jacobian gives shape {J.shape}, want {(OUTPUTS, p)}"
+        if J.shape != (outputs, p):
+            return f"jacobian gives shape {J.shape}, want {(outputs, p)}"
         steps = STEP * np.eye(p)
         moved = [[model.predict(w + sign * step, x[None])[0] for step in steps] for sign in (1, -1)]
         want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * STEP)).T
@@ -118,7 +147,7 @@ def _find_wrong_jacobian(model: Model, w: Array, X: Array) -> str:
     return ""
 
 
-def _find_wrong_jacobians(model: Model, w: Array, X: Array) -> str:
+def _find_wrong_jacobians(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with the Jacobians of several rows; empty if nothing is."""
     assert model.jacobians is not None
     J, want = _call(model.jacobians, "jacobians", w, X), np.stack([_jacobian(model, w, x) for x in X])
@@ -127,10 +156,10 @@ def _find_wrong_jacobians(model: Model, w: Array, X: Array) -> str:
     return "" if _is_close(J, want) else f"jacobians differs by {abs(J - want).max():.1e} from jacobian"
 
 
-def _find_wrong_vjp(model: Model, w: Array, X: Array) -> str:
+def _find_wrong_vjp(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with the sum of gradients; empty if nothing is."""
     assert model.vjp is not None
-    E = np.linspace(-1.0, 2.0, len(X) * OUTPUTS).reshape(len(X), OUTPUTS)
+    E = np.linspace(-1.0, 2.0, len(X) * outputs).reshape(len(X), outputs)
     g = _call(model.vjp, "vjp", w, X, E)
     if g.shape != w.shape:
         return f"vjp gives shape {g.shape}, want {w.shape}"
@@ -138,11 +167,11 @@ def _find_wrong_vjp(model: Model, w: Array, X: Array) -> str:
     return "" if _is_close(g, want) else f"vjp differs by {abs(g - want).max():.1e} from the sum of J's rows by E"
 
 
-def _find_wrong_layers(model: Model, w: Array, X: Array) -> str:
+def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with the layers: shapes, or a gradient by a matrix that is no product with the layer's input."""
     if not (model.layers and model.shapes):
         return "it declares one of shapes and layers: want both, or none"
-    shapes, end = model.shapes(FEATURES, OUTPUTS), 0
+    shapes, end = model.shapes(FEATURES, outputs), 0
     if sum(n * m for n, m in shapes) != len(w):
         return f"shapes gives matrices of {sum(n * m for n, m in shapes)} entries, want those of w, {len(w)}"
     inputs, J = model.layers(w.copy(), X[0].copy()), _jacobian(model, w, X[0])
@@ -157,17 +186,17 @@ def _find_wrong_layers(model: Model, w: Array, X: Array) -> str:
     return ""
 
 
-def _find_wrong_outputs(model: Model, w: Array, X: Array) -> str:
+def _find_wrong_outputs(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with a model to which an output is added, before the first one, and taken away again."""
     assert model.with_outputs is not None
-    one = _call(model.predict, "predict", w, X)
-    two = np.asarray(model.with_outputs(w.copy(), FEATURES, (-1, 0)))
-    size = model.size(FEATURES, 2)
-    if two.shape != (size,):
-        return f"with_outputs gives shape {two.shape} for two outputs, want {(size,)}"
-    if not _is_close(_call(model.predict, "predict", two, X), np.hstack([0 * one, one])):
+    before = _call(model.predict, "predict", w, X)
+    more = np.asarray(model.with_outputs(w.copy(), FEATURES, (-1, *range(outputs))))
+    size = model.size(FEATURES, outputs + 1)
+    if more.shape != (size,):
+        return f"with_outputs gives shape {more.shape} for {('two', 'three')[outputs - 1]} outputs, want {(size,)}"
+    if not _is_close(_call(model.predict, "predict", more, X), np.hstack([0 * before[:, :1], before])):
         return "with_outputs changes what an output predicts, or a new output is not zero"
-    back = np.asarray(model.with_outputs(two.copy(), FEATURES, (1,)))
-    if back.shape != w.shape or not _is_close(_call(model.predict, "predict", back, X), one):
+    back = np.asarray(model.with_outputs(more.copy(), FEATURES, tuple(range(1, outputs + 1))))
+    if back.shape != w.shape or not _is_close(_call(model.predict, "predict", back, X), before):
         return "with_outputs changes what an output predicts when another is taken away"
     return ""

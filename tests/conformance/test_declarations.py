@@ -165,6 +165,57 @@ def test_a_model_that_is_defined_for_positive_weights_only():
     assert "jacobian differs" in check_model(replace(exponent, jacobian=lambda w, x: 2 * slope(w, x)))[0]
 
 
+def hyperbolic(**functions):
+    """tanh(x W) with W (d, c); functions replace its own."""
+    known = {"predict": lambda w, X: np.tanh(X @ w.reshape(3, -1)), "parameters": lambda d, c: d * c}
+    return ob.Model("hyperbolic", **known | {"jacobian": tangents} | functions)
+
+
+def tangents(w, x):
+    slopes = 1 - np.tanh(x @ w.reshape(3, -1)) ** 2
+    return np.einsum("i,kj->kij", x, np.diag(slopes)).reshape(len(slopes), -1)
+
+
+def first_alone(w, x):
+    J = tangents(w, x).reshape(-1, 3, len(w) // 3)
+    J[..., 1:] = 0
+    return J.reshape(len(J), -1)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, None),
+        ({"jacobian": first_alone}, "with two outputs: jacobian differs by"),
+        ({"jacobian": lambda w, x: tangents(w, x)[::-1]}, "with two outputs: jacobian differs by"),
+        (
+            {"jacobian": lambda w, x: 1 / (6 - len(w)) * tangents(w, x) * 3},
+            "with two outputs: raised ZeroDivisionError",
+        ),
+        (
+            {"vjp": lambda w, X, E: sum(e[0] * tangents(w, x)[0] for x, e in zip(X, E, strict=True))},
+            "two outputs: vjp differs",
+        ),
+        ({"start": lambda draw, d, c: np.ones(d * c) if c == 1 else None}, None),
+    ],
+)
+def test_models_of_two_outputs(change, found):
+    faults = check_model(hyperbolic(**change))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": 3},
+        {"parameters": lambda d, c: {1: d}[c]},
+        {"predict": lambda w, X: np.tanh(X @ w.reshape(3, 1))},
+    ],
+)
+def test_models_of_one_output_are_not_asked_for_two(change):
+    assert check_model(hyperbolic(**change)) == []
+
+
 def slope(w, x):
     return np.array([[np.log(abs(x[0])) * abs(x[0]) ** np.sqrt(w[0]) / (2 * np.sqrt(w[0]))]])
 
