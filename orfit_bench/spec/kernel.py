@@ -205,7 +205,8 @@ class Kernel(Protocol):
         Notes
         -----
         The result equals that of `learn` with a chunk of one row, to the last bit. x has the right shape and dtype and
-        is C-contiguous, but may hold NaN or infinity, as may y. `validate_rows` of the method is not called.
+        is C-contiguous, but may hold NaN or infinity, as may y: such a row is refused without a warning of NumPy.
+        `validate_rows` of the method is not called.
         """
 
     def bind_sample(self, s: State, p: Params) -> Callable[[Array, int], int] | None:

@@ -292,6 +292,18 @@ def test_a_warning_is_a_failure():
         assert "UserWarning: hm" in found.results[0].reason
 
 
+def test_a_bound_row_that_warns_is_named_with_its_line():
+    def bind_row(s: Any, p: Any) -> Any:
+        return lambda x, y: min(0, x[-1] - x[-1])  # of two infinities
+
+    kernel = KernelModule(learn=plain, bind_row=bind_row)
+    with installed(kernel=kernel):
+        found = conform(NAME, backends=[NAME], only=["single_rows_give_the_same_errors"], dtypes=["float64"])
+    reason = found.results[0].reason
+    assert "infinity: partial_fit warns, which counts as an error: RuntimeWarning: invalid value" in reason
+    assert "(test_kit.py:" in reason
+
+
 def test_unknown_names_are_refused_with_a_near_one():
     for wrong, description in ((("lsm",), "lms"), (("lms",), "one_row")):
         with pytest.raises(ValueError, match=description):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import calls_that_learn
-from orfit_bench.conformance.check import check, ensure, ensure_raises, skip_if_time_varying
+from orfit_bench.conformance.causes import describe
+from orfit_bench.conformance.check import Violation, check, ensure, ensure_raises, skip_if_time_varying
 from orfit_bench.conformance.checks.invalid_input import start_of_shape
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
@@ -140,8 +141,8 @@ def single_rows_give_the_same_errors(context: CheckContext) -> None:
     for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * context.batch_size))):
         before, good = learner.copy(), chunk.cut(0, 1)
         for what, X, y in _invalid_single(good, 1 + (context.variant.outputs or 1), context.method.traits.gaps):
-            want = _error_of(partial(context.learn_silently, learner, good._replace(X=X, y=y))).split(":")[0]
-            got = _error_of(partial(learner.learn_one, X[0], *([] if y is None else [y[0]]))).split(":")[0]
+            want = _refusal_of(f"{what}: partial_fit", context.learn_silently, learner, good._replace(X=X, y=y))
+            got = _refusal_of(f"{what}: learn_one", learner.learn_one, X[0], *([] if y is None else [y[0]]))
             ensure(want in WRONG, f"{what}: partial_fit raises {want or 'nothing'}, want {' or '.join(WRONG)}")
             ensure(got == want, f"{what}: learn_one raises {got or 'nothing'}, partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
@@ -172,6 +173,18 @@ def _ensure_targets_refused_alike(context: CheckContext, chunk: Chunk) -> None:
                 what = f"learn_one with {len(y)} targets for two outputs"
                 ensure(got.startswith("ValueError: y: got"), f"{what}: want ValueError with the shape, got {got}")
                 ensure(learner.to_bytes() == before, f"{what} changed the learner")
+
+
+def _refusal_of(what: str, call: Callable[..., Any], *arguments: Any) -> str:
+    """The type of the error, empty if there was none; a warning, which is one here, is a Violation with its place."""
+    try:
+        call(*arguments)
+    except Warning as warning:
+        advice = "let the kernel refuse the row before it computes with it"
+        raise Violation(f"{what} warns, which counts as an error: {describe(warning)}: {advice}") from warning
+    except Exception as error:
+        return type(error).__name__
+    return ""
 
 
 def _error_of(call: Callable[[], Any]) -> str:
