@@ -16,6 +16,8 @@ ROWS, FEATURES = 24, 5
 """Long enough to fill every memory, wide enough for two components and their complement."""
 MANY_OUTPUTS = 6
 """More than four, the most outputs that algorithms for few outputs learn together."""
+OUTPUTS = (3, 4, MANY_OUTPUTS, 9)
+"""Numbers of outputs on either side of that one, and one that is no multiple of it."""
 
 
 class Chunk(NamedTuple):
@@ -106,7 +108,7 @@ def draw(
     if targets == "classes":
         y = np.eye(outputs or 3)[(X @ rng.standard_normal((d, outputs or 3))).argmax(axis=1)]
     if method.traits.labels:
-        labels = np.array(list("bcafed")[: outputs or 3])
+        labels = np.array(list("bcafedihg")[: outputs or 3])
         y = labels[(X @ rng.standard_normal((d, len(labels)))).argmax(axis=1)]
         if outputs:
             y[:outputs] = labels[:n]

@@ -39,6 +39,13 @@ def _mixes_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
     return learned
 
 
+def _short_for_late_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+    before = s.w.copy()
+    learned = correct(s, X, Y, p, out)
+    s.w[4:] = before[4:] + 0.99 * (s.w[4:] - before[4:])
+    return learned
+
+
 class _Shared:
     """The parameters of a fleet, in which every member has those of the first that gets rows."""
 
@@ -103,6 +110,13 @@ fault(
     "fleet_learns_a_row_each",
     "fleet_predicts_before_each_step",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_mixes_members),
+)
+fault(
+    "late_members",
+    "members from the fifth on learn by steps that are 1 % too short",
+    "fleet_equals_learners",
+    "fleet_learns_a_row_each",
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=_short_for_late_members),
 )
 fault(
     "members_share_settings",

@@ -23,6 +23,8 @@ def _clipped(labels: Any, classes: Any, known: Any) -> Any:
 fault(
     "labels_after_the_known_are_clipped",
     "in a long call, labels that sort after all known ones are taken for the last known one",
+    "a_long_call_with_many_outputs",
+    "any_chunking",
     "long_calls_find_the_same_labels",
     "labels_in_lists_equal_arrays",
     "thousands_of_rows",

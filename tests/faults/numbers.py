@@ -125,7 +125,7 @@ def one_row_too_few_is_reported(s, X, Y, p, out):
     return max(0, learned - 1) if learned < len(X) else learned
 
 
-@faulty_learn("thousands_of_rows", "any_number_of_steps_is_possible", "a_long_call_with_many_outputs")
+@faulty_learn("any_chunking", "thousands_of_rows", "any_number_of_steps_is_possible", "a_long_call_with_many_outputs")
 def a_table_of_a_thousand_steps(s, X, Y, p, out):
     """The step sizes come from a table of a thousand entries."""
     steps = np.full(1000, STEP)

@@ -62,6 +62,31 @@ fault(
     kernel=reference_with("lms", bind_row=_bound_to_a_step),
 )
 
+
+def _bound_to_few_features(s: Any, p: Any) -> Any:
+    """bind_row of `lms` whose steps with more than 16 features are 1 % too short."""
+
+    def learn(x: Any, y: Any) -> int:
+        step = p.step_size[0] * (1 if len(x) <= 16 else s.w.dtype.type(0.99))
+        with np.errstate(all="ignore"):
+            w = s.w + step * (x * (y - x @ s.w[:, 0]))[:, None]
+        if s.w.shape[1] > 1 or not np.isfinite(w).all():
+            return 0
+        s.w[...] = w
+        return 1
+
+    return learn
+
+
+fault(
+    "bound_rows_of_many_features_are_short",
+    "a function that is bound to a state takes steps that are 1 % too short with more than 16 features",
+    "learn_one_equals_partial_fit",
+    "predicts_before_each_step",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms", bind_row=_bound_to_few_features),
+)
+
 checked = serialization.checked
 
 

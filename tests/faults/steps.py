@@ -147,6 +147,15 @@ def a_block_of_twelve_is_read_backwards(s, X, Y, p, out):
     return plain(s, X, Y, p, out)
 
 
+@faulty_learn("any_chunking", "a_long_call_with_many_outputs")
+def calls_of_full_blocks_are_short(s, X, Y, p, out):
+    """The first row of a call of 64 rows, or of a multiple of 64, is 1 % too short."""
+    if len(X) and len(X) % 64 == 0:
+        X = X.copy()
+        X[0] *= X.dtype.type(0.99)
+    return plain(s, X, Y, p, out)
+
+
 def _skips_single_rows(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     return 1 if len(X) == 1 and p.t > 10 else int(reference_kernel("oja").learn(s, X, Y, p, out))
 

@@ -9,8 +9,14 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Chunk
 
 CUTS = (0, 0, 1, 2, 4, 7, 7, 8, 20, 24)
+LONG_CUTS = (0, 1, 65, 321, 833, 1857, 1900)
+"""Calls of 64, 256, 512 and 1,024 rows, the lengths of blocks, in a stream whose length is a multiple of none."""
+
+WIDE = 6, 40
+"""Rows and features, more than functions for few features take."""
 
 
 def needs_blocks(context: CheckContext) -> str:
@@ -32,17 +38,20 @@ def needs_batch_size(context: CheckContext) -> str:
 @check(numbers="any")
 def any_chunking(context: CheckContext) -> Deviation:
     """A stream divided anywhere, also into empty chunks, gives the state and predictions of a single call."""
-    return _compare_cuts(context, CUTS)
+    found = [_compare_cuts(context, context.rows(), CUTS)]
+    if not context.variant.settings and context.variant.guaranteed:
+        found.append(_compare_cuts(context, context.rows(n=LONG_CUTS[-1]), LONG_CUTS))
+    return worst(found)
 
 
 @check(numbers="any")
 def row_by_row(context: CheckContext) -> Deviation:
     """A stream learned with one call per row gives the state and predictions of a single call."""
-    return _compare_cuts(context, range(len(context.rows().X) + 1))
-
-
-def _compare_cuts(context: CheckContext, cuts: Sequence[int]) -> Deviation:
     chunk = context.rows()
+    return _compare_cuts(context, chunk, range(len(chunk.X) + 1))
+
+
+def _compare_cuts(context: CheckContext, chunk: Chunk, cuts: Sequence[int]) -> Deviation:
     single, several = context.create(), context.create()
     predictions = context.learn(single, chunk)
     parts = [context.learn(several, chunk.cut(lo, hi)) for lo, hi in pairwise(cuts)]
@@ -76,7 +85,17 @@ def predicts_before_each_step(context: CheckContext) -> Deviation:
     predicted = context.compare(
         chunk, (predictions, context.concatenate(expected)), of="what predict says before each row"
     )
-    return worst([predicted, context.compare(chunk, (silent, learner), exact=context.is_exact)])
+    learned = context.compare(chunk, (silent, learner), exact=context.is_exact)
+    return worst([predicted, learned, _compare_wide_rows(context)])
+
+
+def _compare_wide_rows(context: CheckContext) -> Deviation:
+    """Compare a call of `prequential` with calls of `partial_fit` with one row, for rows of many features."""
+    chunk = context.rows(n=WIDE[0], d=WIDE[1])
+    learner, silent = context.train(chunk), context.create()
+    for i in range(len(chunk.X)):
+        context.learn_silently(silent, chunk.cut(i, i + 1))
+    return context.compare(chunk, (silent, learner), exact=context.is_exact)
 
 
 @check(needs_blocks, numbers="any")

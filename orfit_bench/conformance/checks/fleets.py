@@ -24,6 +24,10 @@ from orfit_bench.spec.capability import fleet_absence
 
 MEMBERS = 4
 """Members of the fleets that are checked; the last but one gets no rows where rows are ragged."""
+MANY_MEMBERS = 70
+"""Members of a large fleet, no multiple of a block."""
+COMPARED = (0, 4, 31, 32, 63, 64, MANY_MEMBERS - 1)
+"""Those of them that are compared with learners."""
 MAX_PERTURBED = 256
 """The largest number of perturbed learners that are tried: where few digits are left, one in forty may decide so."""
 CALLS = ((0, 3), (3, 8), (8, 12))
@@ -90,7 +94,24 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
     for lo, hi in ((0, 3), (3, 4), (4, 5), (5, 6)):
         part = each.map(partial(rows_of_call, lo, hi))
         learn_fleet(fleet, part.X, part.y)
-    return worst([uneven, compare_members(context, fleet, alone, chunk, "rows of equal number", rows)])
+    equal = compare_members(context, fleet, alone, chunk, "rows of equal number", rows)
+    return worst([uneven, equal, compare_many_members(context, ((0, 1), (1, 3)))])
+
+
+def compare_many_members(context: CheckContext, calls: Sequence[tuple[int, int]]) -> Deviation:
+    """Compare some members of a fleet of many with learners that are alone, after calls with these rows of each."""
+    n = calls[-1][1]
+    chunk = context.rows(n=n * MANY_MEMBERS)
+    each = chunk.map(lambda a: a.reshape(MANY_MEMBERS, n, *a.shape[1:]))
+    fleet = stack([context.create()] * MANY_MEMBERS)
+    for lo, hi in calls:
+        part = each.map(partial(rows_of_call, lo, hi))
+        learn_fleet(fleet, part.X, part.y)
+    found = []
+    for i in COMPARED:
+        own = chunk.cut(n * i, n * i + n)
+        found.append(context.compare(own, (fleet[i], context.train(own)), of=f"member {i} of {MANY_MEMBERS}:"))
+    return worst(found)
 
 
 def rows_of_call(lo: int, hi: int, a: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import MANY_OUTPUTS, ROWS
 
 SHORT, LONG = 3_000, 100_000
-LONG_CALL, PIECE = 1_100, 100
-"""Rows of one long call, and steps of each of the shorter calls that it is compared with."""
+LONG_CALL, PIECES = 1_100, (64, 256, 512, 200)
+"""Rows of one long call, and steps of the shorter calls that it is compared with; the last one takes the rest."""
 
 
 def _learn_long_stream(context: CheckContext, n: int) -> Deviation | None:
@@ -86,7 +86,8 @@ def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
         many, chunk = context, context.rows(n=LONG_CALL // B * B)
     learner, parts = many.create(), many.create()
     predictions = learn_or_skip(many, learner, chunk)
-    pieces = [many.learn(parts, chunk.cut(lo, lo + PIECE * B)) for lo in range(0, len(chunk.X), PIECE * B)]
+    ends = [min(B * end, len(chunk.X)) for end in accumulate(PIECES)]
+    pieces = [many.learn(parts, chunk.cut(lo, hi)) for lo, hi in pairwise((0, *ends, len(chunk.X)))]
     pairs: list[tuple[Any, Any]] = [(parts, learner), (many.concatenate(pieces), predictions)]
     if not many.reference_missing:
         expected = many.reference.create()

@@ -11,6 +11,7 @@ from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raise
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.fleets import (
     MEMBERS,
+    compare_many_members,
     compare_members,
     ensure_same_refusals,
     members_that_refuse,
@@ -69,7 +70,8 @@ def fleet_learns_a_row_each(context: CheckContext) -> Deviation:
     ensure_same_refusals(named, refused)
     rows = [CALLS * i + np.arange(CALLS) for i in range(MEMBERS)]
     members = compare_members(context, fleet, alone, chunk, "rows one by one", rows)
-    return worst([members, context.compare(chunk, *pairs, of="the predictions of a fleet")])
+    many = compare_many_members(context, ((0, 1), (1, 2), (2, 3)))
+    return worst([members, context.compare(chunk, *pairs, of="the predictions of a fleet"), many])
 
 
 def needs_fleets_that_predict(context: CheckContext) -> str:

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import hint_for_checked_rows
-from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying
+from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if_time_varying, worst
+from orfit_bench.conformance.checks.agreement import MANY_FEATURES, is_linear
 from orfit_bench.conformance.checks.saved_files import with_longer_headers
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.state import binary
+
+FEW_ROWS = 6
+"""Rows of many features: functions for single rows are bound after the first one, those for labels once all occur."""
 
 
 def needs_single_rows(context: CheckContext) -> str:
@@ -84,7 +88,19 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     else:
         alone = np.array([predict_one(context, one, x) for x in chunk.X])
         pairs += [(alone, _predict(context, one, chunk.X)), *predicted]
-    return context.compare(chunk, *pairs, exact=context.is_exact)
+    several = [_learn_many_features(context, d) for d in (40, MANY_FEATURES)] if is_linear(context) else []
+    return worst([context.compare(chunk, *pairs, exact=context.is_exact), *several])
+
+
+def _learn_many_features(context: CheckContext, d: int) -> Deviation:
+    """Compare `learn_one` with `partial_fit` after a few rows of so many features."""
+    chunk = context.rows(n=FEW_ROWS, d=d)
+    one, rows = context.create(), context.create()
+    learn_one_by_one(one, chunk)
+    for i in range(len(chunk.X)):
+        row = chunk.cut(i, i + 1)
+        context.learn_silently(rows, row._replace(X=row.X.tolist()))
+    return context.compare(chunk, (one, rows), exact=context.is_exact, of=f"with {d} features:")
 
 
 def _ensure_refused(context: CheckContext, learner: Any, chunk: Chunk) -> None:
