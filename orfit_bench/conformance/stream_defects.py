@@ -9,7 +9,7 @@ import numpy as np
 
 import orfit_bench as ob
 from orfit_bench.learners.rule import Rule
-from orfit_bench.learners.targets import Rows, with_labels, with_numbers, without_targets
+from orfit_bench.learners.targets import EncodedRows, with_labels, with_numbers, without_targets
 from orfit_bench.spec import Data, Stream
 from orfit_bench.spec.stream import OFFERS
 
@@ -20,12 +20,12 @@ class Reader(NamedTuple):
     """A method of a kind, and how the learners of that kind read its rows."""
 
     method: str
-    read: Callable[..., Rows]
+    read: Callable[..., EncodedRows]
     settings: dict[str, Any]
     """Those with which it learns rows of a single feature too."""
 
 
-def _read_rows(rule: Rule, state: None, X: object, y: object) -> Rows:
+def _read_rows(rule: Rule, state: None, X: object, y: object) -> EncodedRows:
     return without_targets(rule, state, X)
 
 

@@ -16,7 +16,7 @@ from orfit_bench.learners.permits import BUSY, by_one_thread, take
 from orfit_bench.learners.plain_rows import plain_row
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.learners.storing import Stored
-from orfit_bench.learners.targets import Rows, with_classes
+from orfit_bench.learners.targets import EncodedRows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 from orfit_bench.tables.names import NamedValues
@@ -119,11 +119,11 @@ class Learner(Stored):
             require("blocks", self.rule.kernel, self.method, self.backend)
             self._usable()
             X, Y = state.pending.concatenate()
-            rows = Rows(X, Y, state.sizes, state.classes, (), None, state.feature_names, state.target_names)
+            rows = EncodedRows(X, Y, state.sizes, state.classes, (), None, state.feature_names, state.target_names)
             self._update(rows, self.rule.flush)
         return self
 
-    def _learn_rows(self, rows: Rows, X: object, sample_weight: ArrayLike | None, predict: bool) -> Array | None:
+    def _learn_rows(self, rows: EncodedRows, X: object, sample_weight: ArrayLike | None, predict: bool) -> Array | None:
         """Learn rows with their targets, and with `predict` return what was predicted for each before its step."""
         given: tuple[object, ...] = ()
         if sample_weight is None:
@@ -138,7 +138,7 @@ class Learner(Stored):
             self.rule.solved_weights(self._begun())  # which warns of lost digits, as in `predict`
         return found
 
-    def _update(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
+    def _update(self, rows: EncodedRows, act: Callable[..., Any], *arguments: object) -> Any:
         """Return act(state, *arguments), with a state of the sizes of these rows; undo the change if it fails.
 
         If a kernel fails half-way on a linear model, the learner refuses further calls: a copy of the state before each
@@ -154,7 +154,7 @@ class Learner(Stored):
         finally:
             permit.append(None)
 
-    def _change(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
+    def _change(self, rows: EncodedRows, act: Callable[..., Any], *arguments: object) -> Any:
         """Do the work of `_update`; the caller holds the permit. What fails is undone."""
         old = state = self._state
         if state is None:

@@ -22,7 +22,7 @@ OF_CLASSES = ("output", "class")
 """Dimensions along which a field has an entry for each class; on a nonlinear model the weights have another place."""
 
 
-class Rows(NamedTuple):
+class EncodedRows(NamedTuple):
     """Encoded rows on the backend, and what changes in the state before they are learned."""
 
     X: Array
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
 
 def with_numbers(
     rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X", finite: bool = True
-) -> Rows:
+) -> EncodedRows:
     """Numeric targets y (n,) or (n, c); for a filter NaN means missing."""
     sizes = state.sizes if state else None
     check_rows_agree(X, y, "y")
@@ -78,10 +78,10 @@ def with_numbers(
     n, xp = rows.shape[0], rule.namespace
     Y, y_is_1d = validation.targets(y, name, n, rule.dtype, outputs, vector, rule.allows_gaps, xp)
     sizes = sizes or Sizes(rows.shape[1], Y.shape[1], y_is_1d)
-    return Rows(rows, rule.place(Y), sizes, (), (), None, names, target_names)
+    return EncodedRows(rows, rule.place(Y), sizes, (), (), None, names, target_names)
 
 
-def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X") -> Rows:
+def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X") -> EncodedRows:
     """Labels (n,), encoded as one-hot rows with a column for each class, new ones included."""
     known = state.classes if state else ()
     check_rows_agree(X, y, "y")
@@ -97,10 +97,12 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
     Y = np.zeros((n, len(classes)), rule.dtype)
     Y[np.arange(n), columns] = 1
     sizes = Sizes(rows.shape[1], len(classes), y_is_1d=False)
-    return Rows(rows, rule.place(Y), sizes, classes, arrivals, feature_names=names)
+    return EncodedRows(rows, rule.place(Y), sizes, classes, arrivals, feature_names=names)
 
 
-def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", finite: bool = True) -> Rows:
+def without_targets(
+    rule: Rule, state: LearnerState | None, X: object, name: str = "X", finite: bool = True
+) -> EncodedRows:
     """Rows without targets."""
     X, names = read_features(state, X, name, rule.dtype)
     d = state.sizes.n_features if state else None
@@ -108,7 +110,7 @@ def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str
     k = rule.settings["n_components"]
     if k > rows.shape[1]:
         raise ValueError(f"{name}: got {rows.shape[1]} columns, want at least n_components={k}")
-    return Rows(rows, rows[:, :0], Sizes(rows.shape[1], 0, y_is_1d=False), feature_names=names)
+    return EncodedRows(rows, rows[:, :0], Sizes(rows.shape[1], 0, y_is_1d=False), feature_names=names)
 
 
 def check_same_kind(labels: Sequence[Label], name: str) -> None:

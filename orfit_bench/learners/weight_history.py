@@ -13,7 +13,7 @@ from orfit_bench.counts import positive_integer
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import sparse
 from orfit_bench.learners.rule import Rule
-from orfit_bench.learners.targets import Rows
+from orfit_bench.learners.targets import EncodedRows
 from orfit_bench.spec import Method
 from orfit_bench.state.state import LearnerState
 
@@ -31,7 +31,7 @@ def validate(method: Method, every: SupportsIndex) -> int:
     return positive_integer("every", every)
 
 
-def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray[Any, Any]:
+def learn(state: LearnerState, rule: Rule, rows: EncodedRows, every: int) -> np.ndarray[Any, Any]:
     """Learn rows; the weights (n // every, p, c) after each `every` of them, in host memory."""
     shape, n = rule.layout(rows.sizes).shape(("parameter", "output")), rows.X.shape[0]
     learn_part = partial(sparse.learn, rule) if sparse.is_sparse(rows.X) else rule.learn

@@ -13,7 +13,7 @@ from orfit_bench.learners.filtering.named_inputs import read_inputs
 from orfit_bench.learners.filtering.rows import read_rows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.regressor import Regressor
-from orfit_bench.learners.targets import Rows
+from orfit_bench.learners.targets import EncodedRows
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 from orfit_bench.state.state import LearnerState
@@ -220,7 +220,7 @@ class FilterEstimates(Regressor):
         self.rule.warn_of_lost_precision(state)
         return found
 
-    def _state_to_filter(self, rows: Rows) -> LearnerState:
+    def _state_to_filter(self, rows: EncodedRows) -> LearnerState:
         """A copy of the state for rows that are filtered but not learned."""
         state = self._usable()
         return self.rule.copy(state) if state else self.rule.init(rows.sizes)
@@ -233,5 +233,5 @@ class FilterEstimates(Regressor):
         *,
         block: bool = False,
         sample_weight: ArrayLike | None = None,
-    ) -> Rows:
+    ) -> EncodedRows:
         return read_rows(self.rule, self._usable(), X, y, given, block, sample_weight)

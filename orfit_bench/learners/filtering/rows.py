@@ -11,7 +11,7 @@ from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.filtering.dynamics import GivenWithRows
 from orfit_bench.learners.filtering.named_inputs import read_inputs
 from orfit_bench.learners.filtering.rule import FilterRule
-from orfit_bench.learners.targets import Rows, with_numbers
+from orfit_bench.learners.targets import EncodedRows, with_numbers
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.row_labels import check_rows_agree
@@ -27,7 +27,7 @@ def read_rows(
     given: GivenWithRows,
     block: bool,
     sample_weight: ArrayLike | None,
-) -> Rows:
+) -> EncodedRows:
     """Rows, or with `block` one step, with what was given with them and their weights."""
     finite = block or not rule.kernel_checks_rows or not given.is_empty or sample_weight is not None
     rows = with_numbers(rule, state, X, y, "A" if block else "X", finite)
