@@ -51,6 +51,7 @@ ROWS_HASH = "rows_hash"
 """A coordinate that files of earlier versions lack."""
 OTHER_FORMATS = (".csv", ".parquet", ".md", ".json", ".html", ".npz")
 """Endings that a file of results does not have: nobody would take it for netCDF."""
+NO_MEMORY = "there is not enough memory to read this file"
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {
@@ -205,7 +206,7 @@ def load(path: str | Path) -> xarray.Dataset:
     ValueError
         If the file is damaged, or not a file of results of this version.
     MemoryError
-        If the file is not damaged, and takes more memory than there is.
+        If the file takes more memory than there is, and no damage was found before.
     """
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path}: this is a folder, want a file of results")
@@ -216,11 +217,13 @@ def load(path: str | Path) -> xarray.Dataset:
         data = system.read(Path(path))
     except OSError as error:
         raise type(error)(f"{path}: the results cannot be read ({error.strerror or type(error).__name__})") from error
+    except MemoryError as error:
+        raise MemoryError(f"{path}: {NO_MEMORY}") from error
     try:
         results = decode(data)
     except Exception as error:  # HDF5 raises anything for a damaged file
         if isinstance(error, MemoryError) and is_intact(data):
-            raise MemoryError(f"{path}: there is not enough memory to read this file") from error
+            raise MemoryError(f"{path}: {NO_MEMORY}") from error
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path}: not a netCDF file, or damaged ({type(error).__name__}: {reason})") from error
     results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -113,9 +113,10 @@ def _let_cupy_start() -> Iterator[None]:
     """Give CuPy a temporary folder where it cannot make its own: without one it ends Dask, which xarray imports."""
     with ExitStack() as stack:
         if not (CUPY_FOLDER in os.environ or "cupy" in sys.modules or find_spec("cupy") is None):
-            try:
-                os.makedirs(os.path.expanduser("~/.cupy/kernel_cache"), exist_ok=True)
-            except OSError:
+            usual = os.path.expanduser("~/.cupy/kernel_cache")
+            with suppress(OSError):
+                os.makedirs(usual, exist_ok=True)
+            if not os.access(usual, os.W_OK):
                 folder = TemporaryDirectory(prefix="orfit-bench-cupy-", ignore_cleanup_errors=True)
                 os.environ[CUPY_FOLDER] = stack.enter_context(folder)
                 stack.callback(os.environ.pop, CUPY_FOLDER, None)

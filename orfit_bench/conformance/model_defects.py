@@ -39,7 +39,8 @@ def find_model_defects(model: Model) -> Iterator[str]:
         defects = list(_find_defects(model, 2))
     except Exception as error:
         defects = [f"raised {describe(error)}"]
-    yield from (f"with two outputs: {defect}" for defect in defects)
+    remedy = "a model of one output raises ValueError in `parameters` for others"
+    yield from (f"with two outputs: {defect} ({remedy})" for defect in defects)
 
 
 def _find_defects(model: Model, outputs: int) -> Iterator[str]:

@@ -82,15 +82,15 @@ def ensure_writable(target: Path) -> None:
     Temporary files of the target that killed processes left behind are removed.
     """
     ensure_replaceable(target)
-    locks.remove_temporaries(system.follow(target))
-    for folder in {target.parent, system.follow(target).parent}:
-        try:
-            temporary, descriptor = locks.create_temporary(folder / target.name)
-            system.close(descriptor)
-            system.remove(temporary)
-        except OSError as error:  # its message has the name of the temporary file
-            reason = error.strerror or type(error).__name__
-            raise type(error)(f"{target}: the folder {folder} cannot be written to ({reason})") from error
+    file = system.follow(target)
+    locks.remove_temporaries(file)
+    try:
+        temporary, descriptor = locks.create_temporary(file)
+        system.close(descriptor)
+        system.remove(temporary)
+    except OSError as error:  # its message has the name of the temporary file
+        reason = error.strerror or type(error).__name__
+        raise type(error)(f"{target}: the folder {file.parent} cannot be written to ({reason})") from error
 
 
 def ensure_replaceable(target: Path) -> None:

@@ -134,8 +134,8 @@ class Learner(Stored):
             given = (weighting.validate(sample_weight, self.rule, rows.X.shape[:1], X),)
             learn = partial(weighting.learn, self.rule)
         found: Array | None = self._update(rows, learn, rows.X, rows.Y, *given, predict)
-        if predict and self.method.state.solution:
-            self.rule.solved_weights(self._begun())  # which warns of lost digits, as in `predict`
+        if predict and self.method.state.solution and self.rule.on_host and rows.X.shape[0] > 1:
+            self.rule.solved_weights(self._begun())  # warns of lost digits: a row alone would take twice as long
         return found
 
     def _update(self, rows: EncodedRows, act: Callable[..., Any], *arguments: object) -> Any:

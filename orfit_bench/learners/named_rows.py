@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.errors import warn
 from orfit_bench.learners import validation
 from orfit_bench.state.state import LearnerState
-from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.columns import read_columns, refuse_named_rows
 from orfit_bench.tables.integers import DOUBLE
 from orfit_bench.tables.names import NamedValues, quoted
 from orfit_bench.tables.single_rows import is_row_with_names, read_row
@@ -45,6 +45,7 @@ def read_features(
     if type(X) is np.ndarray and not known:
         return X, known
     if not isinstance(X, NamedValues):
+        refuse_named_rows(X, argument)
         X = read_columns(X, argument, known, width=unnamed_width(state), dtype=dtype)
     values, names = X
     if state is None or not state.has_rows:

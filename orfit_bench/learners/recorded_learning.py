@@ -40,6 +40,12 @@ class RecordedLearning(NumericPredictions):
         TypeError, ValueError, DivergedError
             As `partial_fit`.
 
+        Warns
+        -----
+        AccuracyWarning
+            As `partial_fit`; of `ridge` in host memory, if several rows were learned and the weights after them have
+            lost digits.
+
         Examples
         --------
         >>> import orfit_bench as ob

@@ -14,7 +14,7 @@ from orfit_bench.learners.named_rows import read_features
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label, LearnerState, Sizes
-from orfit_bench.tables.columns import read_columns, read_labels
+from orfit_bench.tables.columns import read_columns, read_labels, refuse_named_rows
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.row_labels import check_rows_agree
 
@@ -66,6 +66,7 @@ def with_numbers(
     if type(y) is not np.ndarray:
         width = sizes.n_outputs if sizes and not sizes.y_is_1d else None
         if not isinstance(y, NamedValues):
+            refuse_named_rows(y, "y")
             y = read_columns(y, "y", target_names, rule.allows_gaps, width, rule.dtype)
         y, new_names = y
         target_names = target_names or new_names

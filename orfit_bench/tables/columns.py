@@ -5,7 +5,6 @@ narwhals is imported when the first table arrives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,10 +32,7 @@ def read_columns(
     With `missing`, missing numbers are NaN. `width` is the number of columns of earlier rows without names, and `dtype`
     the one that has to hold all integers. TypeError or ValueError names the columns that are refused.
     """
-    if type(value) is np.ndarray or isinstance(value, float):
-        return NamedValues(value)
-    if isinstance(value, (list, tuple)):
-        _refuse_named_rows(value, argument)
+    if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
         return NamedValues(value)
     if is_data_set(value):
         raise TypeError(
@@ -65,8 +61,10 @@ def read_columns(
     return NamedValues(side_by_side([columns[i] for i in order], argument, len(table), missing, dtype), names)
 
 
-def _refuse_named_rows(rows: Sequence[Any], argument: str) -> None:
+def refuse_named_rows(rows: Any, argument: str) -> None:
     """TypeError for a list of rows whose entries have names: each may have another order."""
+    if not isinstance(rows, (list, tuple)):
+        return
     if not any(hasattr(kind, "iloc") or hasattr(kind, "coords") for kind in set(map(type, rows))):
         return
     for i, row in enumerate(rows):

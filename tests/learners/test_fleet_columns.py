@@ -128,3 +128,10 @@ def test_rows_without_names_are_warned_of_though_the_first_member_has_learned_no
     fleet = ob.fleet("rls", 2, backend="numpy").partial_fit(TABLE, Y[:, 0], which=np.ones(12, int))
     with pytest.warns(UserWarning, match="X has no names of columns"):
         fleet.predict(X, which=WHICH % 2)
+
+
+def test_targets_of_members_may_be_columns_with_labels_of_rows() -> None:
+    X, y = np.ones((2, 2, 3)), np.array([[1.0, 2.0], [3.0, 4.0]])
+    columns = [pd.Series(y[0], index=["r1", "r2"]), pd.Series(y[1], index=["q1", "q2"])]
+    fleets = [ob.fleet("lms", 2, backend="numpy").partial_fit(X, targets) for targets in (y, columns)]
+    assert fleets[0].to_bytes() == fleets[1].to_bytes()

@@ -29,15 +29,32 @@ def test_an_empty_array_fixes_no_names(steps: tuple[str, ...]) -> None:
     np.testing.assert_array_equal(p.predict(OTHER_ORDER), p.predict(TABLE))
 
 
-@pytest.mark.parametrize("before", ["nothing", "an empty array", "rows without names"])
+@pytest.mark.parametrize("before", ["nothing", "an empty array", "an empty table", "rows without names"])
 @pytest.mark.parametrize("steps", STEPS[:2])
 def test_a_merge_keeps_the_names(steps: tuple[str, ...], before: str) -> None:
-    p = make(steps)
-    if before != "nothing":
-        p.partial_fit(*((np.empty((0, 2)), []) if before == "an empty array" else (X[:10], y[:10])))
-    p.merge(make(steps).partial_fit(TABLE[10:], y[10:]))
+    p, other = make(steps), TABLE[10:]
+    if before == "rows without names":
+        p.partial_fit(X[:10], y[:10])
+    elif before != "nothing":
+        p.partial_fit(np.empty((0, 2)) if before == "an empty array" else TABLE[:0], [])
+    p.merge(make(steps).partial_fit(X[10:] if before == "an empty table" else other, y[10:]))
     assert p.feature_names_in_.tolist() == ["a", "b"]
     np.testing.assert_array_equal(p.predict(OTHER_ORDER), p.predict(TABLE))
+
+
+def test_a_merge_refuses_other_names_of_an_empty_table() -> None:
+    with pytest.raises(ValueError, match="differ in the names of columns"):
+        make(STEPS[0]).partial_fit(OTHER_ORDER[:0], []).merge(make(STEPS[0]).partial_fit(TABLE, y))
+
+
+def test_a_history_warns_of_names_once() -> None:
+    p = make(STEPS[1]).partial_fit(TABLE, y)
+    with pytest.warns(UserWarning, match="the first rows had"):
+        p.weight_history(X, y, every=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        p.weight_history(X, y, every=5)
+        p.predict(X)
 
 
 VERBS: dict[str, Any] = {

@@ -58,8 +58,6 @@ class RegressorFleet(SupervisedFleet):
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict, weights)
         if rows.rows_each == 1 and rule.on_host:
             self._bind_members()
-        if predict and rule.method.state.solution:
-            self._predict(self._begun(), rows)  # which warns of lost digits, as in `predict`
         return self._shaped(rows, found) if predict else None
 
     def _learn_rest(self, state: FleetState, X: Any, y: Any, begin: int, out: HostArray | None) -> None:

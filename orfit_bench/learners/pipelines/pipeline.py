@@ -174,9 +174,10 @@ class Pipeline(Saving):
             raise TypeError(f"weight_history: learners of {self.learner.method.name} have none")
         if self.position is None:
             raise TypeError(f"weight_history: {self._refusal or 'no step standardizes: use pipeline.learner'}")
+        rows = NamedValues(*self._rows(X))
         work = self.copy()
         try:
-            history = weight_history.record(work, NamedValues(*self._rows(X)), y, every)
+            history = weight_history.record(work, rows, y, every)
         except DivergedError:
             self._adopt(work)
             raise
@@ -323,7 +324,7 @@ class Pipeline(Saving):
         """This pipeline, which has no rows, with those of the other, or as it is where the other has none."""
         self.learner.merge(other.learner)
         if self.n_features is None or other.has_rows:
-            self.n_features, self.feature_names = other.n_features, other.feature_names
+            self.n_features, self.feature_names = other.n_features, other.feature_names or self.feature_names
         if other.has_rows:
             self.transforms, self.position = other.transforms, other.position
         return self
@@ -337,7 +338,7 @@ def check_alike(one: Pipeline, other: object) -> None:
         raise ValueError(f"merge: the pipelines differ in their steps: {one!r} and {other!r}")
     known = [p for p in (one, other) if p.has_rows]
     names = one.feature_names, other.feature_names
-    if len(known) == 2 and all(names) and names[0] != names[1]:
+    if all(names) and names[0] != names[1]:
         raise ValueError("merge: the pipelines differ in the names of columns")
     if len(known) == 2 and one.n_features_in_ != other.n_features_in_:
         raise ValueError(f"merge: the pipelines have {one.n_features_in_} and {other.n_features_in_} columns")
