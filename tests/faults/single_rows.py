@@ -40,16 +40,17 @@ fault(
 def _bound_to_a_step(s: Any, p: Any) -> Any:
     """bind_row of `lms` that reads the step size when it binds."""
     step = p.step_size[0]
+    return lambda x, y: _take_step(s, x, y, step)
 
-    def learn(x: Any, y: Any) -> int:
-        with np.errstate(all="ignore"):
-            w = s.w + step * (x * (y - x @ s.w[:, 0]))[:, None]
-        if s.w.shape[1] > 1 or not np.isfinite(w).all():
-            return 0
-        s.w[...] = w
-        return 1
 
-    return learn
+def _take_step(s: Any, x: Any, y: Any, step: Any) -> int:
+    """A row of `lms`, 0 where it is left to `learn`."""
+    with np.errstate(all="ignore"):
+        w = s.w + step * (x * (y - x @ s.w[:, 0]))[:, None]
+    if s.w.shape[1] > 1 or not np.isfinite(w).all():
+        return 0
+    s.w[...] = w
+    return 1
 
 
 fault(
@@ -65,17 +66,8 @@ fault(
 
 def _bound_to_few_features(s: Any, p: Any) -> Any:
     """bind_row of `lms` whose steps with more than 16 features are 1 % too short."""
-
-    def learn(x: Any, y: Any) -> int:
-        step = p.step_size[0] * (1 if len(x) <= 16 else s.w.dtype.type(0.99))
-        with np.errstate(all="ignore"):
-            w = s.w + step * (x * (y - x @ s.w[:, 0]))[:, None]
-        if s.w.shape[1] > 1 or not np.isfinite(w).all():
-            return 0
-        s.w[...] = w
-        return 1
-
-    return learn
+    share = s.w.dtype.type(1 if len(s.w) <= 16 else 0.99)
+    return lambda x, y: _take_step(s, x, y, share * p.step_size[0])
 
 
 fault(
