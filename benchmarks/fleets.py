@@ -117,8 +117,7 @@ def chunks() -> None:
     """10,000 members of 8 features that learn 64 rows in a call, on every backend that can: transfers are included."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((10_000, 64, 8)), rng.standard_normal((10_000, 64))
-    backends = [name for name in ("numpy", "numba", "cupy") if ob.backends()[name].available]
-    fleets = {name: ob.fleet("rls", 10_000, backend=name) for name in backends}
+    fleets = {name: ob.fleet("rls", 10_000, backend=name) for name, found in ob.backends().items() if found.available}
     found = measure({name: lambda fleet=fleet: fleet.partial_fit(X, y) for name, fleet in fleets.items()}, 5)
     for name, taken in found.items():
         print(f"N = 10,000, d = 8, 64 rows a call, {name}: {X.size / 8 / taken:.2e} rows per second")

@@ -14,7 +14,7 @@ from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import check_computable, planned_for
 from orfit_bench.sharding.executors import Executor, InThisProcess, Processes
 from orfit_bench.sharding.listing import check_sendable, list_shards
-from orfit_bench.sharding.shards import Columns, column_names
+from orfit_bench.sharding.shards import Columns, column_names, target_names
 from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
 from orfit_bench.sharding.warned import Reported
 
@@ -99,6 +99,7 @@ def learn(
     array([3.])
     """
     blank = create(method, **settings)
+    takes_numbers = blank.method.traits.supervised and not blank.method.traits.labels
     columns = Columns.of(target, drop)
     with planned_for(client):
         parts = list_shards(shards)
@@ -107,10 +108,11 @@ def learn(
     times = check_rounds(blank.rule, rounds, len(parts))
     try:
         order = column_names(parts[0], columns)
+        target_order = target_names(parts[0]) if takes_numbers else ()
     except Exception as error:
         error.add_note("in shard 0")
         raise
-    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, columns, times, order)
+    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, columns, times, order, target_order)
     rows, reported = [0] * len(parts), Reported()
     with _open_executor(client, check_workers(workers), parts) as executor:
         states = _learn_round(executor, plan, parts, [None] * len(parts), 0, reported)

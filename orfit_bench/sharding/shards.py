@@ -113,6 +113,12 @@ def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
     return _names_of(_split(shard[:1], columns)[0])
 
 
+def target_names(shard: Any) -> tuple[str, ...]:
+    """The names of the columns of y of a pair (X, y), where y is a table or array of xarray that has names."""
+    y = shard[1] if is_pair(shard) else None
+    return () if is_of_dask(y) or not (is_table(y) or is_data_array(y)) else read_columns(y[:1], "y", missing=True).names
+
+
 def _names_of(X: Any) -> tuple[str, ...]:
     return read_columns(X[:1], "X").names if is_table(X) or is_data_array(X) else ()
 

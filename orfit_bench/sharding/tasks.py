@@ -26,6 +26,8 @@ class Plan(NamedTuple):
     rounds: int
     order: tuple[str, ...] = ()
     """The learned columns of the first shard, in whose order all are learned; none if it has no names."""
+    target_order: tuple[str, ...] = ()
+    """The columns of numeric targets y of the first shard, a pair (X, y), likewise."""
     process: str = PROCESS
     """That in which `learn` was called."""
 
@@ -65,18 +67,22 @@ def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: 
 def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recorder) -> bytes:
     learner: Any = _restored(plan, state) if state else create(**plan.arguments)
     seen, supervised = learner.n_samples_seen_, learner.method.traits.supervised
-    for X, y in _part(read_shard(shard, plan.columns, supervised, learner.rule.allows_gaps), done, plan.rounds, seen):
-        rows = X
-        if plan.order:
+    gaps, dtype = learner.rule.allows_gaps, learner.rule.dtype
+    for X, y in _part(read_shard(shard, plan.columns, supervised, gaps), done, plan.rounds, seen):
+        rows, targets = X, y
+        if plan.order or plan.target_order:
             check_rows_agree(X, y, "y")  # columns that were read have no labels
-            rows = read_columns(X, "X", plan.order, dtype=learner.rule.dtype)
+        if plan.order:
+            rows = read_columns(X, "X", plan.order, dtype=dtype)
+        if plan.target_order:
+            targets = read_columns(y, "y", plan.target_order, gaps, dtype=dtype)
         if y is None and supervised:
             raise TypeError(
                 f"{learner.method.name} learns targets, but these rows have none: pass target=, "
                 f"the name of their column, or pairs (X, y)"
             )
         with warned.of_package():  # and not where the shard is read, by functions of the user
-            learner.partial_fit(rows) if y is None else learner.partial_fit(rows, y)
+            learner.partial_fit(rows) if y is None else learner.partial_fit(rows, targets)
     with warned.of_package():
         learned: bytes = learner.flush().to_bytes()
     return learned

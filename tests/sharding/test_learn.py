@@ -370,6 +370,16 @@ def test_columns_come_in_any_order(tmp_path: Path, kind: str) -> None:
     np.testing.assert_allclose(averaged.predict(TABLE), sorted_columns.predict(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("rows", [TABLE, X], ids=["named", "plain"])
+def test_columns_of_targets_come_in_any_order(rows: Any) -> None:
+    Y = pd.DataFrame({"u": y, "v": -2 * y})
+    shards = [(rows[:60], Y[:60]), (rows[60:], Y[["v", "u"]][60:])]
+    found, want = ob.learn("rls", shards, **HERE), ob.create("rls").partial_fit(rows, Y)
+    np.testing.assert_allclose(found.array("w"), want.array("w"), rtol=1e-9)
+    with pytest.raises(ValueError, match="y: got other columns than in the first call, missing 'u'"):
+        ob.learn("rls", [shards[0], (rows[60:], Y[["v"]][60:])], **HERE)
+
+
 def test_learners_that_know_their_columns_in_another_order_are_not_merged() -> None:
     one = ob.create("rls").partial_fit(TABLE[:60], y[:60])
     other = ob.create("rls").partial_fit(TABLE[["d", "b", "c", "a"]][60:], y[60:])
