@@ -115,8 +115,10 @@ def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
 
 def target_names(shard: Any) -> tuple[str, ...]:
     """The names of the columns of y of a pair (X, y), where y is a table or array of xarray that has names."""
-    y = shard[1] if is_pair(shard) else None
-    return () if is_of_dask(y) or not (is_table(y) or is_data_array(y)) else read_columns(y[:1], "y", missing=True).names
+    y: Any = shard[1] if is_pair(shard) else None
+    if is_of_dask(y) or not (is_table(y) or is_data_array(y)):
+        return ()
+    return read_columns(y[:1], "y", missing=True).names
 
 
 def _names_of(X: Any) -> tuple[str, ...]:
