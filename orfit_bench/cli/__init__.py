@@ -39,7 +39,7 @@ __all__ = ["main"]
 
 atexit.register(gc.freeze)  # skip the last garbage collection, which takes 0.3 s after an HTML page was written
 
-USER_ERRORS = (ValueError, TypeError, OSError, PluginError, UnavailableError)
+USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, PluginError, UnavailableError)
 """Errors that the user can correct."""
 
 
@@ -198,7 +198,8 @@ class Commands(click.Group):
         except Exception as error:
             if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _is_stdout_closed()):
                 raise  # a reader such as head may close the pipe: not an error, click exits quietly
-            text = ", ".join([str(error), *getattr(error, "__notes__", ())])
+            nothing = "no memory is left" if isinstance(error, MemoryError) else ""  # Python's own has no message
+            text = ", ".join([str(error) or nothing, *getattr(error, "__notes__", ())])
             if isinstance(error, USER_ERRORS):
                 raise UsageError(text) from None
             message = f"{type(error).__name__}: {text} (internal error; run with --debug for a traceback)"

@@ -154,6 +154,15 @@ class TestUsage:
         assert result.exit_code == 1
         assert result.stderr == "Error: KeyError: 'oh' (internal error; run with --debug for a traceback)\n"
 
+    @pytest.mark.parametrize(("error", "text"), [("", "no memory is left"), ("no room for 8 GB", "no room for 8 GB")])
+    def test_too_little_memory_is_no_internal_error(self, monkeypatch, error, text):
+        def find(known):
+            raise MemoryError(error)
+
+        monkeypatch.setattr("orfit_bench.report.declared.overview", find)
+        result = invoke("list")
+        assert (result.exit_code, result.stderr) == (2, f"Error: {text}\n")
+
     @pytest.mark.skipif(not hasattr(select, "poll"), reason="no poll on this system")
     def test_closed_stdout_is_no_error(self):
         """As `orfit-bench list | head -1`: the rest has nowhere to go."""
