@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
+from stat import S_IMODE
 
 FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 """Flags with which files are opened that this process writes. A link is never followed."""
@@ -68,6 +70,12 @@ def sync(descriptor: int) -> None:
 def rename(source: Path, target: Path) -> None:
     """Rename a file, which replaces the target."""
     os.replace(source, target)
+
+
+def copy_mode(source: Path, target: Path) -> None:
+    """Give a file the permissions of another one, if there is one, and the system can do so."""
+    with suppress(OSError):
+        target.chmod(S_IMODE(source.stat().st_mode))
 
 
 def sync_folder(folder: Path) -> None:

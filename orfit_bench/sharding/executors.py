@@ -56,7 +56,10 @@ def attempt(task: Task, *arguments: Any) -> Outcome:
         try:
             pickle.loads(pickle.dumps(error))  # of our own process
         except Exception:
+            notes = getattr(error, "__notes__", ())
             error = RuntimeError(f"{type(error).__name__}: {error}")
+            for note in notes:
+                error.add_note(note)
         return Outcome(None, error, trace)
 
 

@@ -77,6 +77,8 @@ def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostA
     if "orfit_bench" not in getattr(state, "attrs", {}):
         raise ValueError(f"this {type(state).__name__} is no learner's state: its attrs have no 'orfit_bench'")
     head = attribute(state, "orfit_bench")
+    if not isinstance(head, dict):
+        raise ValueError(f"state: the attribute 'orfit_bench' was changed or damaged: got {head!r}, want a mapping")
     for dim, key in (("feature", "feature_names"), ("parameter", "feature_names"), ("output", "target_names")):
         if dim in state.coords and (found := state.coords[dim].values.tolist()) != head.get(key):
             raise ValueError(f"state: the coordinate {dim!r} is {found}, want {head.get(key)} in the order of {key}")

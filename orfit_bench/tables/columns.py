@@ -114,6 +114,9 @@ def _as_narwhals(value: Any, argument: str) -> Any:
     """A DataFrame or Series of narwhals; None for what it does not know."""
     import narwhals as nw
 
+    if hasattr(value, "dask") and hasattr(value, "compute"):
+        kind = type(value).__name__
+        raise TypeError(f"{argument}: got a {kind} of Dask, whose rows are not in memory: pass .compute()")
     if type(value).__module__.partition(".")[0] == "pyarrow":
         import pyarrow as pa
 

@@ -452,3 +452,22 @@ def test_one_shard_is_learned_in_a_process_of_its_own() -> None:
         ob.learn("rls", [process_shard], workers=2, backend="numpy")
     with pytest.raises(DiedError, match="shard 0: the process died 5 times"):
         ob.learn("rls", [ending_shard], workers=2, backend="numpy")
+
+
+class HoldsAFunction(Exception):
+    """An error that cannot be pickled."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.function = lambda: None
+
+
+def closed_shard() -> tuple[Any, Any]:
+    raise HoldsAFunction("no rows today")
+
+
+@pytest.mark.slow
+def test_an_error_of_a_process_that_cannot_be_pickled_names_its_shard() -> None:
+    with pytest.raises(RuntimeError, match="HoldsAFunction: no rows today") as raised:
+        ob.learn("rls", [learned_shard, closed_shard], workers=2, backend="numpy")
+    assert "in shard 1" in raised.value.__notes__

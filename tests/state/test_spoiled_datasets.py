@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import orfit_bench as ob
@@ -15,6 +16,15 @@ def test_a_spoiled_attribute_of_a_dataset_is_refused(name: str, value: Any, rows
     state = ob.pipeline("intercept", ob.create("lms")).partial_fit(*rows(6)).state()
     with pytest.raises(ValueError, match=f"^state: the attribute '{name}' was changed or damaged: it is no JSON"):
         ob.restore(state.assign_attrs({name: value}))
+
+
+@pytest.mark.parametrize("value", ["null", "99.0", "[]"])
+def test_a_header_of_a_dataset_with_names_that_is_no_mapping_is_refused(value: str, rows: Any) -> None:
+    X, y = rows(6)
+    table = pd.DataFrame(X).add_prefix("x")
+    state = ob.create("lms").partial_fit(table, y).state()
+    with pytest.raises(ValueError, match=r"^state: the attribute 'orfit_bench' was changed or damaged: got .*, want a"):
+        ob.restore(state.assign_attrs(orfit_bench=value))
 
 
 def test_errors_of_a_dataset_begin_with_state_once(rows: Any) -> None:

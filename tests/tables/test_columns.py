@@ -121,3 +121,12 @@ def test_objects_of_several_types_are_refused_by_column() -> None:
         TypeError, match=r"table: a column holds objects of several types: .* column kind with type object"
     ):
         Stream.from_table(table, "y")
+
+
+@pytest.mark.parametrize("names", [["a", "b"], [0, 1]])
+def test_a_table_of_dask_is_refused_with_the_call_that_computes_it(names: list[Any]) -> None:
+    dataframe = pytest.importorskip("dask.dataframe")
+    table = dataframe.from_pandas(pd.DataFrame(np.ones((4, 2)), columns=names), npartitions=1)
+    message = r"X: got a DataFrame of Dask, whose rows are not in memory: pass \.compute\(\)"
+    with pytest.raises(TypeError, match=message):
+        ob.create("rls").partial_fit(table, np.ones(4))

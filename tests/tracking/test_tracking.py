@@ -18,7 +18,7 @@ from orfit_bench.tracking import freeze_trajectories, workloads
 from orfit_bench.tracking.__main__ import main as tracking_command
 from orfit_bench.tracking.workloads import exactness
 from orfit_bench.tracking.workloads.rows import rows
-from orfit_bench.tracking.workloads.times import Clock
+from orfit_bench.tracking.workloads.times import Clock, Stopwatch
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = "orfit_bench/tracking/workloads"
@@ -246,3 +246,8 @@ class TestAsv:
 
 def test_every_kernel_that_is_here_is_measured():
     assert {pair[0] for pair in workloads.pairs()} >= set(ob.methods())
+
+
+def test_a_clock_of_cpu_time_that_stands_still_is_no_time_of_zero(monkeypatch):
+    monkeypatch.setattr("orfit_bench.tracking.workloads.times.process_time", lambda: 7.0)
+    assert Stopwatch().seconds() > 0

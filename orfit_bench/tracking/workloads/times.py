@@ -29,9 +29,9 @@ class Stopwatch:
         self.begin = perf_counter(), process_time()
 
     def seconds(self) -> float:
-        """Return the seconds since it was created."""
+        """Return the seconds since it was created; wall time, too, if the clock of CPU time did not move."""
         wall, cpu = perf_counter() - self.begin[0], process_time() - self.begin[1]
-        return wall if self.on_device else min(wall, cpu)
+        return wall if self.on_device or cpu <= 0 else min(wall, cpu)
 
 
 class Clock:
