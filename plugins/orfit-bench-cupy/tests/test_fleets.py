@@ -136,6 +136,19 @@ def test_several_threads_of_a_member_leave_the_same_bits(in_place, method, d, mo
             assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize("d", [3, 5, 37])
+@pytest.mark.parametrize("method", ["rls", "lms", "nlms", "ridge", "kalman", "apa"])
+def test_several_threads_learn_several_targets_to_the_same_bits(in_place, method, d, monkeypatch):
+    rng = np.random.default_rng(d)
+    X, Y = rng.standard_normal((30, 6, d)), rng.standard_normal((30, 6, 3))
+    one, *others = by_threads(
+        monkeypatch, lambda: ob.fleet(method, 30, backend=in_place, **SETTINGS[method]).partial_fit(X, Y)
+    )
+    assert [other.to_bytes() for other in others] == [one.to_bytes()] * len(others)
+    want = ob.fleet(method, 30, backend="numba", **SETTINGS[method]).partial_fit(X, Y)
+    np.testing.assert_allclose(one.predict(X), want.predict(X), rtol=0, atol=1e-10)
+
+
 def test_several_threads_move_a_kalman_filter_by_matrices_to_the_same_bits(in_place, monkeypatch):
     rng = np.random.default_rng(4)
     F, X, y = 0.5 * rng.standard_normal((4, 5, 5)), rng.standard_normal((4, 9, 5)), rng.standard_normal((4, 9))

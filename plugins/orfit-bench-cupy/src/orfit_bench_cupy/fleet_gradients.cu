@@ -66,6 +66,7 @@ ENTRY learn_gradients(REAL* w, ROWS, const REAL* steps, REAL shared_step, const 
         EACH(i, d) for (int c = 0; c < r; c++)
             W[i * r + c] += exact ? z[c] * share * x[i] : multiple_by_exponents(x[i], z[c], step, energy, power);
     }
+    BARRIER;  // weights of several targets are copied by other threads than they are learned by
     copy(w + j * d * r, W, d * r);
     FIRST_THREAD note_rows(j, first, row, end, learned, happened);
 }
