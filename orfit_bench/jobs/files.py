@@ -35,8 +35,8 @@ def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
     with _explained(target):
         temporary, descriptor = locks.create_temporary(resolved)
         output = BufferedWriter(_Output(descriptor, "wb"))
-        system.copy_mode(resolved, temporary)  # before it has content: the old file may be private
         try:
+            system.copy_mode(resolved, temporary)  # before it has content: the old file may be private
             write(output)
             output.flush()
             system.sync(descriptor)

@@ -9,7 +9,7 @@ import errno
 import os
 from contextlib import suppress
 from pathlib import Path
-from stat import S_IMODE
+from stat import S_IMODE, S_IRUSR, S_IWUSR
 
 FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 """Flags with which files are opened that this process writes. A link is never followed."""
@@ -73,9 +73,12 @@ def rename(source: Path, target: Path) -> None:
 
 
 def copy_mode(source: Path, target: Path) -> None:
-    """Give a file the permissions of another one, if there is one, and the system can do so."""
+    """Give a file the permissions of another one, if it exists and the system can do so.
+
+    The owner may read and write it all the same, as `orfit_bench.jobs.locks` does with temporary files.
+    """
     with suppress(OSError):
-        target.chmod(S_IMODE(source.stat().st_mode))
+        target.chmod(S_IMODE(source.stat().st_mode) | S_IRUSR | S_IWUSR)
 
 
 def sync_folder(folder: Path) -> None:

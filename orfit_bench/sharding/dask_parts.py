@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
-from orfit_bench.sharding.pairs import is_of_dask, is_pair
+from orfit_bench.sharding.pairs import is_pair
+from orfit_bench.tables.columns import is_of_dask
 
 
 def is_collection(value: Any) -> bool:

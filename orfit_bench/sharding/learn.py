@@ -99,16 +99,16 @@ def learn(
     array([3.])
     """
     blank = create(method, **settings)
-    takes_numbers = blank.method.traits.supervised and not blank.method.traits.labels
     columns = Columns.of(target, drop)
     with planned_for(client):
         parts = list_shards(shards)
     if not parts:
         raise ValueError("shards: got no shards, want one or more")
     times = check_rounds(blank.rule, rounds, len(parts))
+    learns_numbers = blank.method.traits.supervised and not blank.method.traits.labels
     try:
         order = column_names(parts[0], columns)
-        target_order = target_names(parts[0]) if takes_numbers else ()
+        target_order = target_names(parts[0]) if learns_numbers else ()
     except Exception as error:
         error.add_note("in shard 0")
         raise

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.tables.columns import is_table
+from orfit_bench.tables.columns import is_of_dask, is_table
 
 
 def is_pair(shard: Any) -> bool:
@@ -18,11 +18,6 @@ def is_pair(shard: Any) -> bool:
     if not isinstance(shard, tuple | list) or len(shard) != 2:
         return False
     return isinstance(shard, tuple) or is_of_dask(shard[0]) or is_rows(shard[0])
-
-
-def is_of_dask(value: Any) -> bool:
-    """Whether Dask computes it."""
-    return hasattr(value, "dask") and hasattr(value, "compute")
 
 
 def is_rows(value: Any) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import narwhals.stable.v2 as nw
 
 from orfit_bench.errors import suggest
-from orfit_bench.sharding.pairs import check_no_files, is_of_dask, is_pair, is_rows
-from orfit_bench.tables.columns import is_table, read_columns
+from orfit_bench.sharding.pairs import check_no_files, is_pair, is_rows
+from orfit_bench.tables.columns import has_columns, is_of_dask, read_columns
 from orfit_bench.tables.data_arrays import is_data_array, is_data_set
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
@@ -108,7 +108,7 @@ def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
         return columns.learned_from(open_file(str(shard)))
     if is_pair(shard):
         shard, columns = shard[0], columns._replace(target=())
-    if is_of_dask(shard) or not (is_table(shard) or is_data_array(shard)):
+    if is_of_dask(shard) or not has_columns(shard):
         return ()
     return _names_of(_split(shard[:1], columns)[0])
 
@@ -116,13 +116,13 @@ def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
 def target_names(shard: Any) -> tuple[str, ...]:
     """The names of the columns of y of a pair (X, y), where y is a table or array of xarray that has names."""
     y: Any = shard[1] if is_pair(shard) else None
-    if is_of_dask(y) or not (is_table(y) or is_data_array(y)):
+    if is_of_dask(y) or not has_columns(y):
         return ()
     return read_columns(y[:1], "y", missing=True).names
 
 
 def _names_of(X: Any) -> tuple[str, ...]:
-    return read_columns(X[:1], "X").names if is_table(X) or is_data_array(X) else ()
+    return read_columns(X[:1], "X").names if has_columns(X) else ()
 
 
 def _split(table: Any, columns: Columns) -> Rows:

@@ -11,7 +11,7 @@ from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.sharding.shards import Columns, Rows, read_shard
 from orfit_bench.sharding.warned import PROCESS, Recorder, Warned, recorded
-from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.columns import has_columns, read_columns
 from orfit_bench.tables.row_labels import check_rows_agree
 
 FAN_IN = 8
@@ -72,9 +72,9 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
         rows, targets = X, y
         if plan.order or plan.target_order:
             check_rows_agree(X, y, "y")  # columns that were read have no labels
-        if plan.order:
+        if plan.order and has_columns(X):
             rows = read_columns(X, "X", plan.order, dtype=dtype)
-        if plan.target_order:
+        if plan.target_order and has_columns(y):
             targets = read_columns(y, "y", plan.target_order, gaps, dtype=dtype)
         if y is None and supervised:
             raise TypeError(

@@ -83,6 +83,16 @@ def is_table(value: Any) -> bool:
     return any(hasattr(type(value), name) for name in TABLE_PROTOCOLS)
 
 
+def has_columns(value: Any) -> bool:
+    """Whether it is a table, a column, or an array of xarray, whose columns may have names."""
+    return is_table(value) or is_data_array(value)
+
+
+def is_of_dask(value: Any) -> bool:
+    """Whether Dask computes it."""
+    return hasattr(value, "dask") and hasattr(value, "compute")
+
+
 def read_labels(value: Any) -> Any:
     """The labels of a column, or of a table with one column, as an array or list; all else as it is."""
     if type(value) is np.ndarray or isinstance(value, (list, tuple)):
@@ -114,7 +124,7 @@ def _as_narwhals(value: Any, argument: str) -> Any:
     """A DataFrame or Series of narwhals; None for what it does not know."""
     import narwhals as nw
 
-    if hasattr(value, "dask") and hasattr(value, "compute"):
+    if is_of_dask(value):
         kind = type(value).__name__
         raise TypeError(f"{argument}: got a {kind} of Dask, whose rows are not in memory: pass .compute()")
     if type(value).__module__.partition(".")[0] == "pyarrow":

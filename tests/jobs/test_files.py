@@ -31,7 +31,7 @@ def test_threads_that_write_one_file_leave_a_complete_one(tmp_path):
     assert os.listdir(tmp_path) == ["f"]
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444])
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
     target, modes = tmp_path / "f", []
     target.write_bytes(b"old")
@@ -42,7 +42,8 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
         file.write(b"new")
 
     files.replace(target, write)
-    assert (target.read_bytes(), target.stat().st_mode & 0o777, modes) == (b"new", mode, [mode])
+    want = mode | 0o600
+    assert (target.read_bytes(), target.stat().st_mode & 0o777, modes) == (b"new", want, [want])
 
 
 def test_temporary_files_of_killed_processes_are_removed(tmp_path):

@@ -380,6 +380,15 @@ def test_columns_of_targets_come_in_any_order(rows: Any) -> None:
         ob.learn("rls", [shards[0], (rows[60:], Y[["v"]][60:])], **HERE)
 
 
+@pytest.mark.parametrize("argument", ["X", "y"])
+def test_lists_of_named_rows_of_later_shards_are_refused(argument: str) -> None:
+    Y = pd.DataFrame({"u": y, "v": -2 * y})
+    later: dict[str, Any] = {"X": TABLE[60:], "y": Y[60:]}
+    later[argument] = [row for _, row in later[argument].iloc[:, ::-1].iterrows()]
+    with pytest.raises(TypeError, match=rf"{argument}\[0\] is a Series with the names '[dv]', '[cu]'"):
+        ob.learn("rls", [(TABLE[:60], Y[:60]), (later["X"], later["y"])], **HERE)
+
+
 def test_learners_that_know_their_columns_in_another_order_are_not_merged() -> None:
     one = ob.create("rls").partial_fit(TABLE[:60], y[:60])
     other = ob.create("rls").partial_fit(TABLE[["d", "b", "c", "a"]][60:], y[60:])

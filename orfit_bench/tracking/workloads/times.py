@@ -29,7 +29,7 @@ class Stopwatch:
         self.begin = perf_counter(), process_time()
 
     def seconds(self) -> float:
-        """Return the seconds since it was created; wall time, too, if the clock of CPU time did not move."""
+        """Return the seconds since it was created: wall time, too, where the clock of CPU time stood still."""
         wall, cpu = perf_counter() - self.begin[0], process_time() - self.begin[1]
         return wall if self.on_device or cpu <= 0 else min(wall, cpu)
 
