@@ -208,24 +208,33 @@ def load(path: str | Path) -> xarray.Dataset:
     MemoryError
         If the file takes more memory than there is, and no damage was found before.
     """
-    if Path(path).is_dir():
+    return checked(read(Path(path)), path)
+
+
+def read(path: Path) -> xarray.Dataset:
+    """A file of `write`, whose digests fit, whatever results it holds. Raises as `load` does."""
+    if path.is_dir():
         raise IsADirectoryError(f"{path}: this is a folder, want a file of results")
-    ensure_regular(Path(path))
-    if not Path(path).exists():
+    ensure_regular(path)
+    if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     try:
-        data = system.read(Path(path))
+        data = system.read(path)
     except OSError as error:
         raise type(error)(f"{path}: the results cannot be read ({error.strerror or type(error).__name__})") from error
     except MemoryError as error:
         raise MemoryError(f"{path}: {NO_MEMORY}") from error
     try:
-        results = decode(data)
+        return decode(data)
     except Exception as error:  # HDF5 raises anything for a damaged file
         if isinstance(error, MemoryError) and is_intact(data):
             raise MemoryError(f"{path}: {NO_MEMORY}") from error
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path}: not a netCDF file, or damaged ({type(error).__name__}: {reason})") from error
+
+
+def checked(results: xarray.Dataset, path: str | Path) -> xarray.Dataset:
+    """The results of a benchmark in a file, with the present names. Raises ValueError if they are something else."""
     results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})
     if ROWS_HASH not in results and "cell" in results.sizes:
         results = results.assign_coords({ROWS_HASH: ("cell", np.full(results.sizes["cell"], ""))})

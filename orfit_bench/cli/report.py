@@ -57,8 +57,10 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
         if isinstance(rendered, Omitted):
             click.echo(f"not drawn: {rendered.name}: {rendered.reason}")
         else:
-            save(rendered.figure, output / f"{rendered.name}.{ending}")
-            click.echo(f"{output / rendered.name}.{ending}{f' ({rendered.some})' if rendered.some else ''}")
+            path = output / f"{rendered.name}.{ending}"
+            ensure_writable(path)
+            save(rendered.figure, path)
+            click.echo(f"{path}{f' ({rendered.some})' if rendered.some else ''}")
 
 
 @click.command("report")

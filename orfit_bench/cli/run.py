@@ -129,7 +129,7 @@ def run_command(
       streams = ["rotated_digits", {name = "drift", settings = {d = 32}}]
       seeds = [0, 1]
       settings = {drift = {drift = 0.1}}
-      protocol = {passes = 1, learners = 4, round = 100}
+      protocol = {passes = 2, intercept = true}
 
     Exit status: 0 on success, even if some cells are absent because their data or their kernel is not available; 1 if a
     cell failed, crashed or timed out, or nothing was measured; 2 for a usage error.
@@ -210,7 +210,7 @@ def _progress(stored: int) -> Iterator[Any]:
                 if stored > done:
                     shown.say(
                         f"finished cells that are not taken over: {stored - done}; of another run, or versions, "
-                        f"machine, commit, plugins, rows or limits have changed"
+                        f"machine, commit, plugins, rows or limits have changed, or damaged"
                     )
             elif not shown.moves or record["status"] not in GOOD:
                 shown.say(f"[{done}/{total}] {describe(record)}")

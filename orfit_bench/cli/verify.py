@@ -26,6 +26,8 @@ class Verdict(NamedTuple):
 def verify_command(files: tuple[Path, ...]) -> None:
     """Check that saved states (.npz), results (.nc) and journals are complete and unchanged.
 
+    Results are those of `run`, `merge` and `reproduce`.
+
     Every array, record and file has a digest (SHA-256), which is compared with the content. Nothing is executed, and no
     plugin is needed. A digest shows damage, not who wrote the file.
 
@@ -77,9 +79,12 @@ def _describe(path: Path) -> str:
     with path.open("rb") as file:
         start = file.read(8)
     if start.startswith(b"\x89HDF"):
-        from orfit_bench.bench import load
+        from orfit_bench.bench import results
 
-        return f"results of {load(path).sizes['cell']} cells"
+        found = results.read(path)
+        if "experiment" in found.attrs:
+            return f"results of the experiment {found.attrs['experiment']}"
+        return f"results of {results.checked(found, path).sizes['cell']} cells"
     if start.startswith(b"{"):
         from orfit_bench.jobs.journal import read_entry
 

@@ -126,7 +126,10 @@ def make_folder(target: Path) -> None:
         raise NotADirectoryError(f"{target}: this is a file, want a folder")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}, want a new folder in an existing one")
-    target.mkdir(exist_ok=True)
+    try:
+        target.mkdir(exist_ok=True)
+    except OSError as error:
+        raise type(error)(f"{target}: this folder cannot be created ({error.strerror})") from error
 
 
 def new_folder(target: Path, contents: Mapping[str, str]) -> None:

@@ -122,9 +122,17 @@ def labels(value: object, of: str, rows: int, kind: type | None) -> list[Any]:
     if len(kinds) > 1 or not kinds <= ({kind} if kind else {bool, int, str}):
         names = ", ".join(sorted(k.__name__ for k in kinds))
         wanted = f"{kind.__name__} as in the first call" if kind else "integers, booleans or strings"
-        remedy = ": numbers that are classes become labels by y.astype(int)" if "float" in names else ""
-        raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind per learner{remedy}")
+        raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind per learner{_remedy(given)}")
     return given
+
+
+def _remedy(given: list[Any]) -> str:
+    """What to do about labels of kinds that do not fit."""
+    is_float = [isinstance(label, float) for label in given]
+    missing = [i for i, label in enumerate(given) if label is None or (is_float[i] and math.isnan(label))]
+    if missing:
+        return f": drop the rows without a label, {len(missing)} here, the first is row {missing[0]}"
+    return ": numbers that are classes become labels by y.astype(int)" if any(is_float) else ""
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:

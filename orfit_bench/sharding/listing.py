@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from orfit_bench.sharding.dask_parts import is_collection, list_pairs, list_parts
 from orfit_bench.tables.columns import is_table
 from orfit_bench.tables.data_arrays import is_data_set
@@ -37,8 +35,9 @@ def list_shards(shards: Any) -> list[Any]:
         or not hasattr(shards, "__iter__")
     ):
         raise TypeError(f"shards: got {type(shards).__name__}, want a list of shards, or a collection of Dask")
-    if isinstance(shards, tuple) and [np.ndim(part) for part in shards if isinstance(part, np.ndarray)] == [2, 1]:
-        raise TypeError("shards: got a pair (X, y), want a list of shards: [(X, y)]")
+    if isinstance(shards, tuple) and [_dimensions(part) for part in shards] == [2, 1]:
+        remedy = ", or collections of Dask for both" if any(map(is_collection, shards)) else ""
+        raise TypeError(f"shards: got a pair (X, y), want a list of shards: [(X, y)]{remedy}")
     found = list(shards)
     for number, shard in enumerate(found):
         if isinstance(shard, Iterator):
@@ -47,6 +46,11 @@ def list_shards(shards: Any) -> list[Any]:
                 f"shard {number}: got a {kind}, which can be read only once: pass a function that returns one"
             )
     return found
+
+
+def _dimensions(part: Any) -> int:
+    """The number of axes of an array, a table or a column; 0 for anything else, such as a list."""
+    return len(getattr(part, "shape", ()))
 
 
 def check_sendable(shard: Any, number: int) -> None:

@@ -48,8 +48,9 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
     """The state described; None before the first chunk. ValueError where it does not fit the rule."""
     classes = class_labels(head) if rule.method.traits.labels else ()
     if head["n_features"] is None:
+        refuse_arrays_of_rows(given)
         return None
-    sizes = _read_sizes(head)
+    sizes = read_sizes(head)
     steps, samples = read_count(head, "t"), read_count(head, "n_samples_seen")
     layout = rule.layout(sizes)
     fields = _read_fields(rule, layout, _with_present_names(layout, given) if head["format"] == 1 else given)
@@ -60,7 +61,8 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
     return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=has_warned)
 
 
-def _read_sizes(head: dict[str, Any]) -> Sizes:
+def read_sizes(head: dict[str, Any]) -> Sizes:
+    """The numbers of features and outputs. Raises ValueError where they are no such numbers."""
     if not isinstance(head["y_is_vector"], bool):
         raise ValueError(f"state: y_is_vector is {head['y_is_vector']!r}, want true or false")
     sizes = Sizes(read_count(head, "n_features", least=1), read_count(head, "n_outputs"), head["y_is_vector"])
@@ -126,6 +128,12 @@ def refuse_unknown(given: Iterable[str], fields: Iterable[str]) -> None:
     known = {*fields, *PENDING, INITIAL_WEIGHTS}
     if unknown := sorted(name for name in given if name not in known and not name.startswith(SETTING)):
         raise ValueError(f"state: the array {unknown[0]!r} is unknown")
+
+
+def refuse_arrays_of_rows(given: Iterable[str]) -> None:
+    """Raise ValueError if there are arrays that no learner has before its first row."""
+    if found := sorted(name for name in given if name != INITIAL_WEIGHTS and not name.startswith(SETTING)):
+        raise ValueError(f"state: n_features is null, as before the first row, but there is the array {found[0]!r}")
 
 
 def checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:

@@ -52,6 +52,8 @@ class TestUsage:
         path = tmp_path / "mine.toml"
         path.write_text(text)
         assert read(path).settings == {"drift": {"drift": 0.1}}
+        measured = [cell.method for cell, absent in read(path).cells() if not absent]
+        assert sorted(measured) == 4 * ["lms"] + 4 * ["orfit"] + 4 * ["rls"]  # 2 streams, 2 seeds
 
     def test_the_time_limit_shown_is_the_one_meant(self):
         assert cli_run.TIMEOUT == runner.TIMEOUT

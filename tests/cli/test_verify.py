@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 from click.testing import CliRunner
 from helpers.suites import suite
 
 import orfit_bench as ob
-from orfit_bench.bench import run
+from orfit_bench.bench import results, run
 from orfit_bench.cli import main
 from orfit_bench.jobs.journal import Journal
 
@@ -40,6 +41,15 @@ def test_undamaged_files_are_described(files):
         "ok, results of 1 cells",
         "ok, an entry of a journal",
     ]
+
+
+def test_results_of_an_experiment_are_named_and_foreign_ones_refused(files, tmp_path):
+    dataset = xarray.Dataset({"error": ("run", [1.0])}, attrs={"experiment": "mine"})
+    results.write(dataset, tmp_path / "mine.nc")
+    results.write(dataset.drop_attrs(), tmp_path / "foreign.nc")
+    assert verify(tmp_path / "mine.nc").stdout == f"{tmp_path / 'mine.nc'}: ok, results of the experiment mine\n"
+    done = verify(tmp_path / "foreign.nc")
+    assert (done.exit_code, done.stderr) == (1, f"{tmp_path / 'foreign.nc'}: not a file of orfit_bench results 2\n")
 
 
 @pytest.mark.parametrize("name", ["state.npz", "state.bytes", "results.nc"])

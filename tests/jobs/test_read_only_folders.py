@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import orfit_bench as ob
 from orfit_bench.cli import main
+from orfit_bench.jobs.files import make_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="users are changed in forked processes")
 NOBODY = 65534
@@ -72,6 +73,15 @@ def as_another_user(action, writable, read_only):
     return found
 
 
+def make(folder):
+    """Create a folder in the folder, as commands do that write several files."""
+    try:
+        make_folder(folder / "f")
+    except OSError as error:
+        return f"{type(error).__name__}: {error}"
+    return "done"
+
+
 RUN = ["run", "--method", "lms", "--backend", "numpy", "--stream", "regression", "--rows", "20", "--output", "FILE"]
 
 
@@ -80,9 +90,10 @@ RUN = ["run", "--method", "lms", "--backend", "numpy", "--stream", "regression",
     [
         (save, "PermissionError: {file}: "),
         pytest.param(command(*RUN), "Error: {file}: the folder {folder} cannot be written to", marks=pytest.mark.slow),
+        (make, "PermissionError: {file}: this folder cannot be created (Permission denied)"),
         (command("new-plugin", "mine", "--folder", "FILE"), "Error: {file}: "),
     ],
-    ids=["save", "run", "new-plugin"],
+    ids=["save", "run", "make-folder", "new-plugin"],
 )
 def test_a_read_only_folder_is_named_and_stays_as_it_was(action, error, folders):
     writable, read_only = folders

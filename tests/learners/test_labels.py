@@ -81,9 +81,9 @@ def test_classes_are_in_order_of_first_appearance():
 
 REFUSED = {
     "floats": ([1.0, 2.0], TypeError, "labels of type float, want"),
-    "nan": ([1, np.nan], TypeError, "labels of type float, int"),
+    "nan": ([1, np.nan], TypeError, "labels of type float, int, .*: drop the rows without a label, 1 here, .*row 1"),
     "an array of floats": (np.ones(2), TypeError, "labels of type float"),
-    "none among them": (["a", None], TypeError, "labels of type NoneType, str"),
+    "none among them": (["a", None], TypeError, "labels of type NoneType, str, .*: drop the rows without a label"),
     "none": (None, TypeError, "got NoneType"),
     "mixed": ([1, "a"], TypeError, "labels of type int, str"),
     "booleans among integers": ([True, 1], TypeError, "labels of type bool, int"),

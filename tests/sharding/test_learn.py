@@ -182,6 +182,7 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", [pl.DataFrame(X).lazy()], {"target": "a"}, r"a shard is a LazyFrame, .*collect it with .collect\(\)"),
         ("rls", [pa.RecordBatch.from_pandas(TABLE)], {"target": "a"}, r"a RecordBatch, .*such as .to_pandas\(\)"),
         ("rls", (X, y), {}, r"got a pair \(X, y\), want a list of shards: \[\(X, y\)\]"),
+        ("rls", (TABLE[["a"]], TABLE["b"]), {}, r"got a pair \(X, y\), want a list of shards: \[\(X, y\)\]$"),
         ("rls", [pd.DataFrame(X)], {"target": "t"}, "no column 't'"),
         ("rls", cut(60), {"client": 3}, "want a distributed.Client"),
         ("nothing", cut(60), {}, "no method 'nothing'"),

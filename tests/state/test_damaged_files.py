@@ -206,6 +206,7 @@ SPOILED_HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "rows": ({"n_samples_seen": 1.5}, "n_samples_seen is 1.5"),
     "fewer rows than wait": ({"n_samples_seen": 1}, "2 pending rows do not fit 1 rows seen"),
     "features": ({"n_features": 4}, "want"),
+    "features null": ({"n_features": None}, "n_features is null, as before the first row, but there is the array"),
     "no features": ({"n_features": 0}, "n_features is 0, want an integer from 1 to"),
     "outputs": ({"n_outputs": True}, "n_outputs is True"),
     "vast": ({"n_features": 10**30}, "want"),

@@ -12,7 +12,6 @@ from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, placed
 from orfit_bench.state import binary, dataset, files, serialization
 from orfit_bench.state import header as headers
-from orfit_bench.state.state import Sizes
 
 if TYPE_CHECKING:
     import xarray
@@ -83,9 +82,10 @@ def to_dataset(members: Members, state: FleetState | None) -> xarray.Dataset:
 def state_from_header(members: Members, head: dict[str, Any], given: dict[str, HostArray]) -> FleetState | None:
     """The state described; None before the first chunk. ValueError where it does not fit the settings."""
     if head["n_features"] is None:
+        serialization.refuse_arrays_of_rows(given)
         return None
     rule, N = members.shared, members.size
-    sizes = Sizes(int(head["n_features"]), int(head["n_outputs"]), bool(head["y_is_vector"]))
+    sizes = serialization.read_sizes(head)
     classes = tuple(head.get("classes", ()))
     if rule.method.traits.labels and len(classes) != sizes.n_outputs:
         raise ValueError(f"state: {len(classes)} classes for {sizes.n_outputs} outputs")

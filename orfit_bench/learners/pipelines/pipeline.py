@@ -337,9 +337,10 @@ def check_alike(one: Pipeline, other: object) -> None:
     if [type(t) for t in one.transforms] != [type(t) for t in other.transforms]:
         raise ValueError(f"merge: the pipelines differ in their steps: {one!r} and {other!r}")
     known = [p for p in (one, other) if p.has_rows]
-    names = one.feature_names, other.feature_names
-    if all(names) and names[0] != names[1]:
-        raise ValueError("merge: the pipelines differ in the names of columns")
+    a, b = one.feature_names, other.feature_names
+    if a and b and a != b:
+        remedy = "; one must have learned its columns in the order of the other" if {*a} == {*b} else ""
+        raise ValueError(f"merge: the pipelines differ in the names of columns: {a} and {b}{remedy}")
     if len(known) == 2 and one.n_features_in_ != other.n_features_in_:
         raise ValueError(f"merge: the pipelines have {one.n_features_in_} and {other.n_features_in_} columns")
 
