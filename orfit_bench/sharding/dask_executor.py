@@ -59,7 +59,9 @@ class OnDask:
         numbers = self._begin(task, calls)
         waiting = AsFinished(self._client, numbers, retries=0)
         given_up, deaths, alone = list[int](), Counter[int](), False
-        for future, value in _until_lost(waiting, numbers):
+        ended_workers = dict.fromkeys(calls, False)
+        """Of each task that has no value, whether workers died while they ran it."""
+        for future, value in _until_lost(waiting, ended_workers):
             number = numbers.pop(future)
             self._waiting.discard(future)
             future.release()  # Dask computes what is lost again while somebody has its future
@@ -68,9 +70,11 @@ class OnDask:
                 if deaths[number] >= MAX_DEATHS_ON_CLUSTER:
                     raise died(number, deaths[number], "worker", f"the last one was {value.last_worker.address}")
                 given_up.append(number)
+                ended_workers[number] = True
             elif isinstance(value, Exception):
                 raise _with_place(value, number)
             else:
+                del ended_workers[number]
                 yield number, value
             if given_up and not numbers:
                 alone, number = True, given_up.pop()
@@ -90,14 +94,19 @@ class OnDask:
         return futures
 
 
-def _until_lost(waiting: AsFinished, numbers: Mapping[Any, int]) -> Iterator[tuple[Any, Any]]:
-    """Futures and values; if the cluster is lost, the error names the tasks that are left."""
+def _until_lost(waiting: AsFinished, ended_workers: Mapping[int, bool]) -> Iterator[tuple[Any, Any]]:
+    """Futures and values; if the cluster is lost, the error names the tasks that are left and those of dead workers."""
     try:
         yield from waiting
     except ClusterLostError as error:
-        left = sorted(numbers.values())
-        few = ", ".join(map(str, left[:MOST_NAMED])) + (", ..." if len(left) > MOST_NAMED else "")
-        raise ClusterLostError(f"{error}; shards that are not learned: {few}") from error
+        suspected = [number for number, ended in ended_workers.items() if ended]
+        ends = f"; several workers died while they learned shard {_listed(suspected)}" if suspected else ""
+        raise ClusterLostError(f"{error}; shards that are not learned: {_listed(list(ended_workers))}{ends}") from error
+
+
+def _listed(numbers: list[int]) -> str:
+    """The first numbers, as a text."""
+    return ", ".join(map(str, numbers[:MOST_NAMED])) + (", ..." if len(numbers) > MOST_NAMED else "")
 
 
 def _with_place(error: Exception, number: int) -> Exception:

@@ -135,6 +135,24 @@ def test_a_cluster_that_lost_all_workers_ends_the_call(monkeypatch: pytest.Monke
             ob.learn("rls", [ones] * 7, client, backend="numpy")
 
 
+def test_shards_whose_workers_died_are_named_when_the_cluster_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lost(Finished):
+        """Tasks as they finish, until the first of those that run alone."""
+
+        def add(self, task: Task) -> None:
+            """It ends its worker, which is the last."""
+
+        def __iter__(self) -> Iterator[tuple[Task, Any]]:
+            yield from super().__iter__()
+            raise ClusterLostError("the cluster lost all its workers")
+
+    monkeypatch.setattr(dask_executor, "AsFinished", Lost)
+    monkeypatch.setattr(Task, "given_up", [0, 2, 0, 1])
+    client = SimpleNamespace(submit=lambda task, number, pure: task(number))
+    with pytest.raises(ClusterLostError, match=r"not learned: 1, 3; several workers died .* shard 1, 3$"):
+        [*OnDask(client).map(Task, [(i,) for i in range(4)])]
+
+
 @pytest.mark.usefixtures("hurried")
 def test_workers_that_come_late_or_again_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with distributed.Client(n_workers=0, **LOCAL) as client:
