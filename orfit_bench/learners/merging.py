@@ -24,11 +24,13 @@ def merged(
     """
     merging.check_alike("merge", rule, other_rule)
     merging.check_states_alike("merge", a, b, rule.method.traits.labels)
-    merging.check_mergeable(rule)
+    merging.check_has_merge(rule)
     if b is None:
         return a
     if a is None:
         a = rule.init(b.sizes, b.classes)
+    if a.n_steps and b.n_steps:
+        merging.check_mergeable(rule)
     classes = tuple(dict.fromkeys([*a.classes, *b.classes]))
     check_same_kind([*a.classes, *b.classes], "merge")
     both = merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes), start)

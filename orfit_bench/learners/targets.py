@@ -149,12 +149,18 @@ def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) ->
 
 
 def _with_fixed_outputs(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
-    """The same state if no class is new to a model whose outputs cannot be changed."""
+    """The same state if the outputs of a model that cannot be changed are those of the classes."""
+    known = ", ".join(map(repr, state.classes))
     if new := [label for label in classes if label not in state.classes]:
-        known = ", ".join(map(repr, state.classes))
         raise ValueError(
             f"y: {new[0]!r} is a new class, but the model {rule.model.name!r} has an output for each of {known} only: "
             f"begin with rows of all classes, or declare the model's with_outputs"
+        )
+    if classes != state.classes[: len(classes)]:
+        raise ValueError(
+            f"the model {rule.model.name!r} has its outputs in the order {known}, want the order "
+            f"{', '.join(map(repr, classes))}: begin with rows of the classes in this order, or declare the model's "
+            f"with_outputs"
         )
     return state
 

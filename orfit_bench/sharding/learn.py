@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from orfit_bench.jobs.processes import open_processes
 from orfit_bench.learners.factory import AnyLearner, create
-from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.sharding.arguments import check_rounds, check_workers
 from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import check_computable, planned_for
 from orfit_bench.sharding.executors import Executor, InThisProcess, Processes
 from orfit_bench.sharding.listing import check_sendable, list_shards
 from orfit_bench.sharding.shards import Columns, column_names, target_names
-from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states
+from orfit_bench.sharding.tasks import FAN_IN, Learned, Plan, average_states, learn_shard, merge_states, restored
 from orfit_bench.sharding.warned import Reported
+from orfit_bench.state.binary import own_functions
 
 
 def learn(
@@ -112,9 +112,10 @@ def learn(
     except Exception as error:
         error.add_note("in shard 0")
         raise
-    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, columns, times, order, target_order)
+    arguments, functions = {"method": method, **settings, "backend": blank.backend.name}, own_functions(blank.rule)
+    plan = Plan(arguments, functions, columns, times, order, target_order)
     rows, reported = [0] * len(parts), Reported()
-    with _open_executor(client, check_workers(workers), parts) as executor:
+    with _open_executor(client, check_workers(workers), parts, functions) as executor:
         states = _learn_round(executor, plan, parts, [None] * len(parts), 0, reported)
         for done in range(1, times):
             averaged, rows = average_states(plan, rows, *states)
@@ -123,7 +124,7 @@ def learn(
             states = iter(average_states(plan, rows, *states)[0])
         learned = (Learned(number, number, state) for number, state in enumerate(states))
         merged: Learned = merge_neighbours(learned, lambda some: merge_states(plan, *some))
-    return from_bytes(merged.state, backend=blank.backend.name)
+    return restored(plan, merged.state)
 
 
 def _learn_round(
@@ -137,7 +138,7 @@ def _learn_round(
 
 
 @contextmanager
-def _open_executor(client: Any, workers: int, parts: list[Any]) -> Iterator[Executor]:
+def _open_executor(client: Any, workers: int, parts: list[Any], functions: Mapping[str, Any]) -> Iterator[Executor]:
     """What runs the tasks, which end with the context; processes have one BLAS thread and end with this process too."""
     if client is not None:
         if not hasattr(client, "submit"):
@@ -149,9 +150,9 @@ def _open_executor(client: Any, workers: int, parts: list[Any]) -> Iterator[Exec
     if workers == 1:
         yield InThisProcess()
     else:
-        for number, part in enumerate(parts):
-            if callable(part):
-                check_sendable(part, number)
+        called = {f"shard {number}": part for number, part in enumerate(parts) if callable(part)}
+        for name, value in {**functions, **called}.items():
+            check_sendable(name, value)
         with open_processes(min(workers, len(parts))) as processes:
             yield Processes(processes)
 

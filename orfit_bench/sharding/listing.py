@@ -53,10 +53,10 @@ def _dimensions(part: Any) -> int:
     return len(getattr(part, "shape", ()))
 
 
-def check_sendable(shard: Any, number: int) -> None:
-    """TypeError for a callable that cannot be sent to a process."""
+def check_sendable(name: str, value: Any) -> None:
+    """TypeError for functions that cannot be sent to a process, as those of a model or a shard."""
     try:
-        pickle.dumps(shard)
+        pickle.dumps(value)
     except Exception as error:
         remedy = "pass a function of a module, or workers=1"
-        raise TypeError(f"shard {number}: {shard!r} cannot be sent to a process ({error}): {remedy}") from None
+        raise TypeError(f"{name}: {value!r} cannot be sent to a process ({error}): {remedy}") from None

@@ -22,6 +22,8 @@ class Plan(NamedTuple):
     """What every task needs: the arguments of `create`, the columns of tables, and the number of rounds."""
 
     arguments: dict[str, Any]
+    functions: dict[str, Any]
+    """Those of the arguments that are functions, which no state holds."""
     columns: Columns
     rounds: int
     order: tuple[str, ...] = ()
@@ -65,7 +67,7 @@ def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: 
 
 
 def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recorder) -> bytes:
-    learner: Any = _restored(plan, state) if state else create(**plan.arguments)
+    learner: Any = restored(plan, state) if state else create(**plan.arguments)
     seen, supervised = learner.n_samples_seen_, learner.method.traits.supervised
     gaps, dtype = learner.rule.allows_gaps, learner.rule.dtype
     for X, y in _part(read_shard(shard, plan.columns, supervised, gaps), done, plan.rounds, seen):
@@ -90,7 +92,7 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
 
 def merge_states(plan: Plan, *parts: Learned) -> Learned:
     """The state for the rows of all, which follow one another."""
-    learners: list[Any] = [_restored(plan, part.state) for part in parts]
+    learners: list[Any] = [restored(plan, part.state) for part in parts]
     named = [bool(state.feature_names) for learner in learners if (state := learner.live_state) and state.n_samples]
     if any(named) and not all(named):
         warn("shards: some have names of columns and others none: their columns are taken in one order", UserWarning)
@@ -110,15 +112,16 @@ def average_states(plan: Plan, before: Sequence[int], *states: bytes) -> tuple[l
 
     A shard counts by the rows that it has learned in between.
     """
-    learners: list[Any] = [_restored(plan, state) for state in states]
+    learners: list[Any] = [restored(plan, state) for state in states]
     rows = [learner.n_samples_seen_ for learner in learners]
     new = [now - then for now, then in zip(rows, before, strict=True)]
     average(learners, new if any(new) else None)
     return [learner.to_bytes() for learner in learners], rows
 
 
-def _restored(plan: Plan, state: bytes) -> AnyLearner:
-    return from_bytes(state, backend=plan.arguments["backend"])
+def restored(plan: Plan, state: bytes) -> AnyLearner:
+    """The learner in this state, with the functions of the user."""
+    return from_bytes(state, backend=plan.arguments["backend"], **plan.functions)
 
 
 def _part(chunks: Iterator[Rows], done: int, rounds: int, seen: int) -> Iterator[Rows]:

@@ -137,16 +137,21 @@ def _check(view: memoryview) -> None:
 
 def check_portable(rule: StateRule) -> None:
     """TypeError where functions of the user belong to a learner, which neither bytes nor pickles hold."""
-    functions: dict[str, Model | Transition] = {
-        name: value for name, value in rule.settings.items() if isinstance(value, Transition)
-    }
-    if not rule.is_linear and model_named(rule.model.name) is not rule.model:
-        functions["model"] = rule.model
-    for name, value in functions.items():
+    for name, value in own_functions(rule).items():
         raise TypeError(
             f"{rule.method.name} with the {name} {value.name!r} cannot be pickled, since functions are not saved: "
             f"pass on the bytes of to_bytes() and call from_bytes(data, {name}=...)"
         )
+
+
+def own_functions(rule: StateRule) -> dict[str, Model | Transition]:
+    """The functions of the user that belong to a learner, by the arguments of `from_bytes`."""
+    found: dict[str, Model | Transition] = {
+        name: value for name, value in rule.settings.items() if isinstance(value, Transition)
+    }
+    if not rule.is_linear and model_named(rule.model.name) is not rule.model:
+        found["model"] = rule.model
+    return found
 
 
 def _little(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -65,7 +65,7 @@ def merge(
     that b began with, where these are others. Raises ValueError if the method has no rule for this merge.
     """
     how = rule.method.combine.merge
-    assert how is not None  # by check_mergeable
+    assert how is not None  # by check_has_merge
     first = start_of(rule, a.sizes)
     other_first = copy_fields(first) if other_rule is rule else start_of(other_rule, b.sizes)
     if how.kind == "exact":
@@ -98,7 +98,7 @@ def _returned_fields(rule: StateRule, sizes: Sizes, known: Mapping[str, Any], re
     The shapes of fields that grow are left to `placed`: how many entries they have may follow from others.
     """
     merge = rule.method.combine.merge
-    assert merge is not None  # by check_mergeable
+    assert merge is not None  # by check_has_merge
     if not isinstance(returned, Mapping):
         got = "None" if returned is None else type(returned).__name__
         raise ValueError(f"{with_place(merge.rule)} returned {got}, want a dict of the merged fields by name")
@@ -131,12 +131,17 @@ def _larger(a: Minuend | None, b: Minuend | None, steps: int) -> Minuend | None:
     return found and found._replace(n_steps=steps)
 
 
-def check_mergeable(rule: StateRule) -> None:
-    """Raise ValueError with the reason if learners of the rule cannot be merged."""
-    how = rule.method.combine.merge
-    if how is None:
+def check_has_merge(rule: StateRule) -> None:
+    """Raise ValueError if the method declares no merge."""
+    if rule.method.combine.merge is None:
         raise ValueError(f"{rule.method.name} has no rule for merging: learn the rows with one learner")
-    if reason := how.refuses(rule.settings, rule.is_linear):
+
+
+def check_mergeable(rule: StateRule) -> None:
+    """Raise ValueError with the reason if learners of the rule that have both learned rows cannot be merged."""
+    check_has_merge(rule)
+    how = rule.method.combine.merge
+    if how and (reason := how.refuses(rule.settings, rule.is_linear)):
         raise ValueError(f"{rule.method.name} cannot be merged here: {reason}")
 
 

@@ -69,6 +69,18 @@ def test_a_model_of_fixed_outputs_needs_all_classes_at_once(same_state):
     assert np.mean(learner.partial_fit(X[:9], LABELS[:9]).predict(X) == LABELS) > 0.5
 
 
+def test_a_merge_refuses_fixed_outputs_in_another_order(same_state):
+    fixed = replace(NET, name="fixed", with_outputs=None)
+    order = np.argsort(LABELS, kind="stable")[::-1]
+    a = learned(model=fixed).partial_fit(X, LABELS)
+    b = learned(model=fixed).partial_fit(X[order], LABELS[order])
+    assert a.classes_.tolist() != b.classes_.tolist()
+    before = a.copy()
+    with pytest.raises(ValueError, match=r"the model 'fixed' has its outputs in the order .*, want the order"):
+        a.merge(b)
+    same_state(a, before)
+
+
 def test_a_diverging_row_leaves_the_classes_before_it():
     rows = np.vstack([X[:40], np.full((1, 3), 1e300)])
     labels = [*LABELS[:40].tolist(), "new"]

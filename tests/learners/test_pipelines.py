@@ -78,6 +78,14 @@ def test_merging_is_exact_for_the_moments():
         one.merge(ob.pipeline("intercept", ob.create("rls", backend="numpy")))
 
 
+def test_a_pipeline_with_functions_of_the_user_is_not_pickled(cubic):
+    for n in (0, 9):
+        p = ob.pipeline("intercept", ob.create("lms", model=cubic)).partial_fit(X[:n] / 1e6, y[:n])
+        with pytest.raises(TypeError, match="cannot be pickled, since functions are not saved"):
+            pickle.dumps(p)
+        assert ob.from_bytes(p.to_bytes(), model=cubic).n_samples_seen_ == n
+
+
 @pytest.mark.parametrize("carry", ["bytes", "pickle", "file", "state", "copy"])
 def test_what_is_carried_goes_on_exactly(carry, tmp_path):
     table = pd.DataFrame(X, columns=list("abc"))

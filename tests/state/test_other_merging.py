@@ -73,6 +73,31 @@ def test_merged_ogd_keeps_the_predictions_of_the_first(memory):
     assert a.state().attrs["t"] == 5
 
 
+def test_merged_ogd_of_networks_moves_by_the_change_of_the_second():
+    """w_a + (I - U_a U_a')(w_b - v_0), where b began at other weights v_0."""
+    X, y = make_rows(4, 3)
+    a, b = (ob.create("ogd", backend="numpy", model=ob.MLP((4,)), step_size=0.05, random_state=seed) for seed in (1, 2))
+    a, b = a.partial_fit(X[:2], y[:2]), b.partial_fit(X[2:3], y[2:3])
+    v = ob.create("ogd", backend="numpy", model=ob.MLP((4,)), random_state=2).partial_fit(X[:0], y[:0]).array("w")
+    w, U = a.array("w"), a.array("basis")
+    move = b.array("w") - v
+    np.testing.assert_allclose(a.merge(b).array("w"), w + move - U.T @ (U @ move), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"), [("rls", {}), ("icl", {}), ("orfit", {"memory": 3}), ("kalman", {})], ids=str
+)
+def test_networks_are_merged_with_new_ones_and_refused_otherwise(method, settings, same_state):
+    X, y = make_rows(4, 3)
+    new = ob.create(method, backend="numpy", model=ob.MLP((4,)), **settings)
+    b = new.copy().partial_fit(X, y)
+    same_state(new.copy().merge(b), b)
+    same_state(b.copy().merge(new), b)
+    same_state(b.copy().merge(new.copy().partial_fit(X[:0], y[:0])), b)
+    with pytest.raises(ValueError, match=f"{method} cannot be merged here: "):
+        b.merge(b.copy())
+
+
 EVERY = [*TALL[:5], *WIDE[:2], ("greedy", {}), ("lms", {}), ("apa", {}), ("ogd", {})]
 
 

@@ -23,7 +23,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """b's change of the weights, projected off the span of a's rows; a full basis takes in no further directions."""
     U, room = a.fields["basis"], settings["memory"] or a.fields["w"].shape[0]
-    move = b.fields["w"] - a.start["w"]
+    move = b.fields["w"] - b.start["w"]
     both = merge_constraints(a, b)["basis"]
     return {"w": a.fields["w"] + residual(U, move), "basis": both[:room]}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from orfit_bench.jobs.files import replace
 from orfit_bench.learners.pipelines import storage
 from orfit_bench.learners.pipelines.answers import Answers
+from orfit_bench.state import binary
 
 if TYPE_CHECKING:
     import xarray
@@ -125,6 +126,7 @@ class Saving(Answers):
     def __reduce__(self) -> tuple[Any, ...]:
         from orfit_bench.learners.restoring import from_bytes
 
+        binary.check_portable(self.learner.rule)
         return from_bytes, (self.to_bytes(),)
 
     def __copy__(self) -> Self:
