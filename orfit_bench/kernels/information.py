@@ -109,20 +109,21 @@ def _syrk(dtype: str) -> Any:
 def is_bounded(L: Array, m: Array, energy: float, Y: Array) -> bool:
     """Whether no sum comes near overflow for rows of this total energy, in whatever order they are added."""
     largest = L.diagonal().real.max() + energy, np.abs(m).max() + math.sqrt(energy * float(np.vdot(Y, Y).real))
-    return bool(max(largest) < np.finfo(L.dtype).max / 4)  # infinite where a product overflows
+    return all(bool(size < np.finfo(L.dtype).max / 4) for size in largest)  # infinite or NaN where a product overflows
 
 
 def add_many_rows(L: Array, m: Array, X: Array, Y: Array) -> bool:
     """L <- L + X^H X,  m <- m + X^H Y; False, and nothing is changed, where a number of X is not finite or large.
 
-    Without a look at X before: what the diagonal has gained is the energy of the rows. For many of them copies of L
-    and m cost less.
+    Without a look at X before: what the diagonal has gained, up to rounding, is the energy of the rows. For many of
+    them copies of L and m cost less.
     """
     old = L.copy(), m.copy()
     add_products(L, X, 1)
     m += X.conj().T @ Y
-    energy = abs(float((L.diagonal() - old[0].diagonal()).real.sum()))  # the difference may be rounding below zero
-    if is_bounded(*old, energy, Y):
+    before, after = (float(a.diagonal().real.sum()) for a in (old[0], L))
+    rounding = len(X) * float(np.finfo(L.dtype).eps) * after  # which may be more than what was gained
+    if is_bounded(*old, abs(after - before) + rounding, Y):
         return True
     L[...], m[...] = old
     return False

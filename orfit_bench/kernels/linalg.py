@@ -17,6 +17,9 @@ RENEWAL_PERIOD = 97
 A prime, so that these steps do not coincide with the period of a stream (docs/decisions/0012).
 """
 
+ROUNDING = 8
+"""Of a covariance whose entries are rounded, eigenvalues up to so many eps times the largest one may be zero."""
+
 
 def orthonormal_factor(C: Array) -> Array | None:
     """The Q (d, k) of C = Q R with a positive diagonal of R, which is unique; None where few of its digits are left.
@@ -91,16 +94,48 @@ def root_of(P: Array) -> Array:
 
     Rounding errors of each row are relative to its own deviation.
     """
-    diagonal = np.diagonal(P)
-    size = np.sqrt(np.maximum(diagonal, 0))
-    if np.count_nonzero(P) == np.count_nonzero(diagonal):
+    size = deviations_of(P)
+    if is_diagonal(P):
         return np.diag(size)
     try:
         return np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
-        unit = inverse_or_zero(size)[:, None]
-        values, U = np.linalg.eigh(unit * P * unit.T)
-        return np.asarray(size[:, None] * U * np.sqrt(np.maximum(values, 0)))
+        return _eigenvectors_root(P, size, 0.0)
+
+
+def root_of_noise(Q: Array) -> Array:
+    """The same of a covariance that is given, not computed: a variance that may be rounding counts as none.
+
+    Its root would be much larger than rounding: a deviation of sqrt(eps) in a direction that has no noise.
+    """
+    size, eps = deviations_of(Q), float(np.finfo(Q.dtype).eps)
+    if is_diagonal(Q):
+        return np.diag(size)
+    try:
+        S: Array = np.linalg.cholesky(Q)
+        if (np.diagonal(S) > eps**0.25 * size).all():
+            return S
+    except np.linalg.LinAlgError:
+        pass
+    return _eigenvectors_root(Q, size, ROUNDING * eps)
+
+
+def deviations_of(P: Array) -> Array:
+    """The square roots of the variances; 0 of a negative one."""
+    found: Array = np.sqrt(np.maximum(np.diagonal(P), 0))
+    return found
+
+
+def is_diagonal(P: Array) -> bool:
+    """Whether all covariances are zero."""
+    return bool(np.count_nonzero(P) == np.count_nonzero(np.diagonal(P)))
+
+
+def _eigenvectors_root(P: Array, size: Array, least: float) -> Array:
+    """The root by eigenvalues of the correlations, without those that are at most `least` times the largest one."""
+    unit = inverse_or_zero(size)[:, None]
+    values, U = np.linalg.eigh(unit * P * unit.T)
+    return np.asarray(size[:, None] * U * np.sqrt(np.where(values > least * values[-1], np.maximum(values, 0), 0)))
 
 
 class RegularizedInverse(NamedTuple):

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orfit_bench.kernels.linalg import (
     coordinates_of_rows,
     orthonormal_factor,
     orthonormal_factors,
     regularized_inverse,
+    root_of_noise,
     svd_of_rows,
 )
 
@@ -111,3 +114,15 @@ def test_a_basis_without_digits_or_rank_has_no_factor() -> None:
     assert coordinates_of_rows(C, A) is None
     C[0, 0] = np.nan
     assert orthonormal_factor(C) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(d=st.integers(2, 30), rank=st.integers(1, 29), seed=st.integers(0, 999))
+def test_roots_have_no_direction_of_rounding_alone(d: int, rank: int, seed: int, dtype: Any) -> None:
+    rng, rank = np.random.default_rng(seed), min(rank, d)
+    B = rng.standard_normal((d, rank)) * 10 ** rng.uniform(-3, 3, (d, 1))
+    P = (B @ B.T).astype(dtype)
+    S, size = root_of_noise(P), np.sqrt(np.diagonal(P))
+    assert np.linalg.matrix_rank(S / size[:, None], tol=1e-3 * np.finfo(dtype).eps ** 0.5) <= rank
+    errors = (S @ S.T - P) / size[:, None] / size
+    assert np.abs(errors).max() < 20 * d * np.finfo(dtype).eps

@@ -90,3 +90,56 @@ def test_extreme_rows_are_learned_or_refused(method: str, backend: str) -> None:
             one.merge(other)
         if one.live_state is not None:
             check_finite(one)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 1e18), ("float64", 1e153)])
+def test_an_innovation_variance_that_overflows_is_refused(dtype, size, backend, same_state):
+    learner = ob.create("kalman", backend=backend, dtype=dtype, observation_noise=size**2, initial_covariance=100.0)
+    before = learner.partial_fit(np.zeros((1, 2)), [0.0]).copy()
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit(9 * size * np.eye(2), [1.0, 1.0])
+    same_state(learner, before)
+
+
+def repeat(act, *rows):
+    """Learn the rows four times."""
+    for _ in range(4):
+        act(*rows)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(("dtype", "step"), [("float32", 1e34), ("float64", 1e304)])
+@pytest.mark.parametrize("ridge", [0.1, 1e5])
+def test_weights_of_softmax_stay_finite(dtype, step, ridge, backend):
+    X, labels = [[1.0, 1.0], [2.0, 1.0], [1.0, 3.0]], [0, 1, 0]
+    for call in ("partial_fit", "step"):
+        learner = ob.create("softmax", backend=backend, dtype=dtype, step_size=step, ridge=ridge)
+        with pytest.raises(ob.DivergedError):
+            repeat(getattr(learner, call), X, labels)
+        assert np.isfinite(learner.array("w")).all()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("outputs", [(), (2,)])
+@pytest.mark.parametrize(("dtype", "forgetting"), [("float32", 0.5), ("float64", 1.0)])
+def test_predictions_of_ridge_in_a_chunk_have_their_own_digits(dtype, forgetting, outputs, backend):
+    """Targets are huge beside what small rows make of them: the weights are zero at first, and small later."""
+    X, Y = 1e-3 * np.eye(3)[[0, 1, 0, 1, 0, 2]], np.full((6, *outputs), 1e8)
+    chunks, single = (ob.create("ridge", backend=backend, dtype=dtype, forgetting_factor=forgetting) for _ in range(2))
+    got = chunks.prequential(X, Y)
+    want = np.concatenate([single.prequential(X[i : i + 1], Y[i : i + 1]) for i in range(6)])
+    assert not got[[0, 1, 5]].any()
+    np.testing.assert_allclose(got, want, rtol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(
+    ("dtype", "ridge", "size", "target"), [("float32", 1e30, 1e10, 1e37), ("float64", 1e200, 1e80, 1e300)]
+)
+def test_a_moment_that_overflows_beside_a_large_prior_is_refused(dtype, ridge, size, target, backend):
+    """The squares of the rows are rounding beside the prior, so that the information does not show them."""
+    learner = ob.create("ridge", backend=backend, dtype=dtype, ridge=ridge)
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit(size * np.ones((30, 2)), np.full(30, target))
+    assert learner.n_samples_seen_ == 0

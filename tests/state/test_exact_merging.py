@@ -168,3 +168,29 @@ def test_rows_of_weight_zero_are_counted(method):
         known = some if some in (one, other) else none
         answers = [getattr(it, "decision_function", it.predict)(X) for it in (merged, known)]
         np.testing.assert_array_equal(*answers)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-2, 1e-3, 1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("rls", {"form": "square_root"}),
+        ("rls", {"form": "square_root", "forgetting_factor": 0.99}),
+        ("rls", {"forgetting": "directional"}),
+        ("rls", {}),
+        ("kalman", {"form": "square_root"}),
+        ("kalman", {}),
+        ("ridge", {}),
+    ],
+    ids=stated,
+)
+@pytest.mark.filterwarnings("ignore::orfit_bench.errors.AccuracyWarning")
+def test_rows_that_are_small_beside_the_prior_count(case, dtype, scale):
+    """Their information is rounding beside that of the prior, but what they say of the weights is not."""
+    X, y = make_rows(20, 3)
+    both = learned(case, scale * X, y, dtype=dtype)
+    one, other = (learned(case, scale * X[s], y[s], dtype=dtype) for s in (slice(0, 12), slice(12, 20)))
+    w = both.array("w" if case[0] != "kalman" else "mean")
+    got = one.merge(other).array("w" if case[0] != "kalman" else "mean")
+    np.testing.assert_allclose(got, w, rtol=0, atol=50 * np.finfo(dtype).eps * np.abs(w).max())

@@ -27,11 +27,12 @@ class Root(NamedTuple):
 class Learned(NamedTuple):
     """The rows A with targets B that a root has learned beside its prior.
 
-    Rounding may hide rows E, in the sense that A'A is known up to E'E. `lost` says whether half of the digits of A are
-    lost in some direction.
+    Rounding may hide rows E, in the sense that A'A is known up to E'E. Of directions in which A'A is rounding, M (d, r)
+    is what A'B has. `lost` says whether half of the digits of A are lost in some direction.
     """
 
     rows: Root
+    M: Array
     E: Array
     lost: bool
 
@@ -53,7 +54,7 @@ def add_roots(a: Root, b: Root, C: Array, eps: float) -> tuple[Root, bool]:
     """
     from scipy.linalg import solve_triangular  # slow to import
 
-    rows, E, lost = learned_by(b, C, eps)
+    rows, M, E, lost = learned_by(b, C, eps)
     both = np.vstack([a.R, rows.R]), np.vstack([a.R @ a.z, rows.z])
     T: Any = np.linalg.qr(np.hstack(both), mode="r")[: len(a.R)]
     if not (np.isfinite(T).all() and np.diagonal(T).all()):
@@ -61,21 +62,23 @@ def add_roots(a: Root, b: Root, C: Array, eps: float) -> tuple[Root, bool]:
     T = with_positive_diagonal(T)
     R = np.triu(T[:, : len(T)])
     hidden = np.linalg.norm(solve_triangular(R, E.conj().T, trans="C"), axis=0) ** 2
-    return Root(R, np.linalg.solve(R, T[:, len(T) :])), lost or bool((hidden > eps**0.5).any())
+    turned = T[:, len(T) :] + solve_triangular(R, M, trans="C")
+    return Root(R, np.linalg.solve(R, turned)), lost or bool((hidden > eps**0.5).any())
 
 
 def learned_by(root: Root, C: Array, eps: float) -> Learned:
     """Rows A and targets B with A'A = R'R - C'C and A'B = R'R z, where C'C is the prior of the root.
 
     With V = R^-T C' the share of the rows is I - V V' = U S^2 U', whatever the scale of each column, and A = S U'R.
-    Where it is rounding, no row had that direction. The rounding of V grows with |R e_j| / R_jj.
+    Where it is rounding, the rows were negligible beside the prior, or none had that direction: then z has it by
+    rounding alone. The rounding of V grows with |R e_j| / R_jj.
     """
     from scipy.linalg import solve_triangular  # slow to import
 
     R, z = root
     diagonal = np.diagonal(R).real
     if not diagonal.all():  # no prior, and no rows
-        return Learned(Root(R[:0], z[:0]), R[:0], False)
+        return Learned(Root(R[:0], z[:0]), np.zeros_like(z), R[:0], False)
     V = solve_triangular(R, C.conj().T, trans="C")
     share, U = np.linalg.eigh(np.eye(len(R)) - V @ V.conj().T)
     growth = float(np.max(np.linalg.norm(R, axis=0) / diagonal, initial=1))
@@ -83,9 +86,11 @@ def learned_by(root: Root, C: Array, eps: float) -> Learned:
     least = 10 * len(R) * eps + rounding
     used = share > least
     turned, S = U.conj().T @ R, np.sqrt(share[used])[:, None]
+    Z = turned @ z
+    known = ~used[:, None] & (np.abs(Z) > 10 * len(R) * eps * (np.abs(turned) @ np.abs(z)))
     lost = bool((rounding[used] > eps**0.5 * share[used]).any())
     E = np.sqrt(np.where(used, rounding, least))[:, None] * turned
-    return Learned(Root(S * turned[used], (turned[used] @ z) / S), E, lost)
+    return Learned(Root(S * turned[used], Z[used] / S), turned.conj().T @ np.where(known, Z, 0), E, lost)
 
 
 def solve_directional(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array | None:

@@ -119,3 +119,17 @@ def test_merge_keeps_the_root():
     for name in ("mean", "covariance"):
         np.testing.assert_allclose(merged.array(name), complete.array(name), atol=1e-13)
     np.testing.assert_allclose(merged.array("root") @ merged.array("root").T, merged.array("covariance"), atol=1e-13)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("seed", range(12))
+def test_noise_in_one_direction_is_smoothed_as_in_the_covariance_form(seed, backend):
+    """The state is drawn anew in every step, from a distribution without variance in most directions."""
+    b = np.random.default_rng(seed).standard_normal(4)
+    moves = {"transition": 0.0, "process_noise": np.outer(b, b)}
+    found = [
+        ob.create("kalman", backend=backend, form=form, **moves).smooth(X[:6], Y[:6])
+        for form in ("covariance", "square_root")
+    ]
+    for name in ("mean", "covariance"):
+        np.testing.assert_allclose(found[1][name].values, found[0][name].values, atol=1e-7)

@@ -1,8 +1,9 @@
 """Predictions of ridge regression for every row of a block just before it is learned, on the device.
 
 The equations are those of `orfit_bench_numba._block_ridge`: with L = C C', A = V^(1/2) X C^-T and I + A A' = T T', the
-errors e of the predictions before each row solve T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w). Here X w is taken from
-V^(1/2) X w = A C^-1 m, so that one triangular solve of [V^(1/2) X; m'] serves both.
+errors e of the predictions before each row solve T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w), and the predictions are
+X w + V^(-1/2) N z. Here X w is taken from V^(1/2) X w = A C^-1 m, so that one triangular solve of [V^(1/2) X; m']
+serves both.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out
     K = A @ A.T
     energies = xp.diagonal(K)
     T = xp.linalg.cholesky(K + xp.eye(b, dtype=X.dtype))  # no eigenvalue is below 1, so it does not fail
-    e = solve_lower(T, xp.ascontiguousarray((root * Y - f).T)).T
-    found = Y - xp.diagonal(T)[:, None] * e / root if b > 1 else f / root
+    z = solve_lower(T, xp.ascontiguousarray((root * Y - f).T)).T
+    found = (f + xp.tril(T, -1) @ z) / root
     pivots, differences, energies = fetch(pivots, differences, energies)
     if not is_solvable(L, precision(pivots, differences)):
         return False

@@ -2,8 +2,9 @@
 
 For b rows X, whose information counts v_j relative to L, the weights before the block are w = L^-1 m. With L = C C',
 A = V^(1/2) X C^-T and I + A A' = T T', the errors e_j of the predictions before each row are the solution of
-T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w); for complex numbers with conjugate transposes. A row costs
-d^3 / (3 b) + 2 d^2 + b d flops.
+T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w); for complex numbers with conjugate transposes. The predictions are
+X w + V^(-1/2) N z with z = diag(T)^-1 V^(1/2) e and N the part of T below its diagonal: Y - e would have the rounding
+errors of Y. A row costs d^3 / (3 b) + 2 d^2 + b d flops.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out
         return False
     steps = np.arange(len(X)) + (1 if ff <= 1 else t)
     root = (ff ** (-steps / 2.0)).astype(X.dtype)[:, None]
-    (trsm,), (potrf,) = get_blas_funcs(("trsm",), (X,)), get_lapack_funcs(("potrf",), (X,))
+    (trsm, trmm), (potrf,) = get_blas_funcs(("trsm", "trmm"), (X,)), get_lapack_funcs(("potrf",), (X,))
     A = root * X.conj()  # conj(A) of the formulas
     trsm(1, C.T, A.T, side=0, lower=0, trans_a=1, overwrite_b=1)  # what C order holds by rows, BLAS takes by columns
     K = A.conj() @ A.T
@@ -54,7 +55,10 @@ def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out
     w = without_overflow(lambda m: solve_factored(C, m), m)
     if not is_finite(w):
         return False
-    e = root * (Y - X @ w)
-    trsm(1, T.T, e.T, side=1, lower=0, overwrite_b=1)
-    out[...] = Y - np.diagonal(T).real[:, None] * e / root
+    f = X @ w
+    z = root * (Y - f)
+    trsm(1, T.T, z.T, side=1, lower=0, overwrite_b=1)
+    T.flat[:: len(T) + 1] = 0
+    trmm(1, T.T, z.T, side=1, lower=0, overwrite_b=1)
+    out[...] = f + z / root
     return True

@@ -116,7 +116,7 @@ def learn_rows(
 
     Entries of arrays alone: to make a view counts references, which takes longer than a row of few features.
     """
-    d, c = w.shape
+    (d, c), one = w.shape, w.dtype.type(1)  # an integer would make the numbers below float64
     for t in range(begin, end):
         for k in range(c):
             known[k] = seen[k] > 0 or Y[t, k] > 0
@@ -125,7 +125,7 @@ def learn_rows(
             out[t, k] = e[k]
         if not subtract_probabilities(e, Y, t, known):
             return t - begin
-        keep, finite = 1 - step[t] * ridge, True
+        keep, finite = one - step[t] * ridge, True
         for j in range(d):
             for k in range(c):
                 finite &= np.isfinite(keep * w[j, k] + step[t] * (X[t, j] * e[k]))
@@ -154,7 +154,7 @@ def take_step(w: Array, seen: Array, A: Array, Y: Array, step: Scalar, ridge: Sc
         for j in range(d):
             for k in range(c):
                 G[j, k] += A[t, j] * e[k]
-    changed = (1 - step * ridge) * w + step / n * G
+    changed = (w.dtype.type(1) - step * ridge) * w + step / w.dtype.type(n) * G
     if not np.isfinite(changed).all():
         return False
     w[:] = changed

@@ -24,7 +24,7 @@ from orfit_bench.kernels.guards import (
     rounding_bound,
     solve_lower,
 )
-from orfit_bench.kernels.linalg import inverse_or_zero, root_of
+from orfit_bench.kernels.linalg import inverse_or_zero, root_of, root_of_noise
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._roots import triangularize_columns
@@ -35,7 +35,7 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
     S, F, Q = s.root, p.transition, p.process_noise
     moved = S if F is None else F @ S
     if Q is not None:
-        moved = np.hstack([moved, root_of(Q)])
+        moved = np.hstack([moved, root_of_noise(Q)])
     # the variances overflow before their roots do
     if not (is_finite(mean) and is_finite(moved) and np.isfinite(np.vecdot(moved, moved)).all()):
         return False

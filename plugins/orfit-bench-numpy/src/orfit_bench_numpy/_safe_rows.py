@@ -28,6 +28,7 @@ def learn_safe_rows(P: Array, w: Array, X: Array, y: Array, noise: Array, ff: fl
         energy, trace = x.dot(x), diagonal.dot(ones)
         if not (
             0 < (1 - eps**0.5) * R <= s <= eps ** (-2 / 3) * R  # x'P x >= 0, and P keeps a third of its digits
+            and s <= largest  # the bound before may overflow too
             and eps**0.5 * energy * trace <= s  # half of the digits of s are right
             and energy > smallest  # |x|^2 has not lost digits to underflow
             and trace < max_trace  # no later product with P overflows
