@@ -100,7 +100,7 @@ class VjpSteps:
         S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
         g = self._first.call(what, self._model.vjp, w[:, 0], x, S)
         check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
-        g = xp.astype(g, native_dtype(xp, self._dtype), copy=False)
+        g = contiguous(xp.astype(g, native_dtype(xp, self._dtype), copy=False), xp)  # compiled kernels take no other
         if not _is_finite(g, xp):
             return False
         if not self._proven:  # until a row shows it, which nearly always is the first

@@ -123,3 +123,16 @@ def test_a_sum_that_is_not_finite_is_refused(same_state: Same) -> None:
     with pytest.raises(ob.DivergedError) as info:
         learner.partial_fit(X, Y)
     assert info.value.row == learner.n_samples_seen_ == 3
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("settings", [{}, {"momentum": 0.5}, {"batch_size": 2}, {"loss": "huber"}], ids=str)
+def test_a_vjp_that_is_a_view_is_learned_as_a_copy(settings: dict[str, Any], backend: str) -> None:
+    network = ob.MLP((4,))
+
+    def column(w: Any, X: Any, E: Any) -> Any:
+        return np.stack([network.vjp(w, X, E)] * 2, axis=1)[:, 0]
+
+    models = replace(network, name="view", vjp=column), replace(network, name="copy")
+    view, copy = (ob.create("sgd", model=m, backend=backend, **settings).partial_fit(X, Y).array("w") for m in models)
+    np.testing.assert_array_equal(view, copy)
