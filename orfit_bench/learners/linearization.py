@@ -43,7 +43,13 @@ def rows_learned(learned: object, learn: Callable[..., Any]) -> int:
 
 
 def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
-    """The result of a user's function; ValueError if it has another kind or shape."""
+    """The result of a user's function as a plain array; ValueError if it has another kind or shape, or is masked."""
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            raise ValueError(
+                f"{what} returned a masked array, want plain numbers of shape {shape}: fill what is masked"
+            )
+        value = np.asarray(value)  # a product of np.matrix is another one than that of arrays
     if getattr(value, "shape", None) != shape or host_dtype(value).kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
         raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
@@ -64,8 +70,9 @@ def check_predictions(found: Any, predict: Callable[..., Any], shape: tuple[int,
 
 def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """The result of a user's function as a new array in the learner's dtype; ValueError as `check_result`."""
-    check_result(value, what, shape)
-    return cast(value, dtype)  # a copy: the function may return the same array again, filled anew
+    return cast(
+        check_result(value, what, shape), dtype
+    )  # a copy: the function may return the same array again, filled anew
 
 
 def _is_finite(a: Array, xp: ModuleType) -> bool:
@@ -99,7 +106,7 @@ class VjpSteps:
         xp, what = x.__array_namespace__(), "vjp(w, X, E)"
         S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
         g = self._first.call(what, self._model.vjp, w[:, 0], x, S)
-        check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
+        g = check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
         g = contiguous(xp.astype(g, native_dtype(xp, self._dtype), copy=False), xp)  # compiled kernels take no other
         if not _is_finite(g, xp):
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,3 +139,38 @@ def test_each_draw_of_a_start_is_new(cubic: ob.Model) -> None:
     ]
     np.testing.assert_array_equal(w[0], w[1])
     assert len({*w[0], *w[2]}) == 6
+
+
+class Labelled(np.ndarray):
+    """A subclass of the user's."""
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("method", MODELS)
+def test_subclasses_of_arrays_are_learned_as_arrays(method: str, backend: str, same_state: Same) -> None:
+    """Of two dimensions np.matrix has other products, and (n, 1)[:, 0] stays two-dimensional."""
+    network, found = ob.MLP((4,)), list[ob.Learner]()
+    for kind in (np.ndarray, np.matrix, Labelled):
+
+        def predict(w: Any, X: Any, kind: Any = kind) -> Any:
+            return network.predict(w, X).view(kind)
+
+        def jacobian(w: Any, x: Any, kind: Any = kind) -> Any:
+            return network.jacobian(w, x).view(kind)
+
+        model = replace(network, name="own", vjp=None, jacobians=None, predict=predict, jacobian=jacobian)
+        learner = ob.create(method, model=model, backend=backend).partial_fit(X[:4], y[:4]).learn_one(X[4], y[4])
+        found.append(learner)
+        same_state(learner, found[0])
+        assert type(learner.predict(X)) is np.ndarray
+        np.testing.assert_array_equal(learner.predict(X), found[0].predict(X))
+
+
+@pytest.mark.parametrize(("name", "shape"), [("predict", r"\(1, 1\)"), ("jacobian", r"\(1, 3\)")])
+@pytest.mark.parametrize("method", MODELS)
+def test_masked_results_are_refused(method: str, name: str, shape: str, cubic: ob.Model, same_state: Same) -> None:
+    learner = ob.create(method, model=broken(cubic, name, np.ma.masked_array, after=0))
+    before = learner.copy()
+    with pytest.raises(ValueError, match=rf"returned a masked array, want plain numbers of shape {shape}: fill"):
+        learner.partial_fit(X, y)
+    same_state(learner, before)
