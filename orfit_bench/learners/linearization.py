@@ -120,7 +120,7 @@ class VjpSteps:
         want = sum(J(x[i, :]).T @ S[i, :] for i in range(x.shape[0]))
         if not (_is_finite(want, xp) and _is_finite(x * x, xp)):  # huge inputs: what overflows depends on the order
             return False
-        size, cut = float(xp.max(xp.abs(want))), float(np.finfo(self._dtype).eps) ** 0.5
+        size, cut = float(xp.max(xp.abs(want))), self._first.tolerance("vjp(w, X, E)", "jacobian(w, x)")
         if not float(xp.max(xp.abs(g - want))) <= cut * size:
             raise ValueError(
                 f"model {self._model.name!r}: vjp(w, X, E) and jacobian(w, x) do not agree: want the sum of "
@@ -149,7 +149,7 @@ class LinearizedKernel:
         self._proven = False  # whether its gradients and layers were seen to agree
         self._is_alike = False  # whether its two functions for Jacobians were
         has_vjp = model.vjp is not None and hasattr(kernel, "slopes")
-        self._first = FirstCalls(model.name, xp)
+        self._first = FirstCalls(model.name, xp, dtype)
         self._vjp = VjpSteps(model, kernel, dtype, self._first) if has_vjp else None
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
@@ -217,7 +217,7 @@ class LinearizedKernel:
         if not self._is_alike:
             one = self.jacobian(w, x[:1, ...])
             off, size = (float(xp.max(xp.abs(a))) for a in (J[0, ...] - one, one))
-            if off > float(np.finfo(self._dtype).eps) ** 0.5 * size:
+            if off > self._first.tolerance(what, "jacobian(w, x)") * size:
                 raise ValueError(f"model {self._model.name!r}: {what} and jacobian(w, x) do not agree in the first row")
             self._is_alike = size > 0
         return contiguous(xp.reshape(J, (-1, w.shape[0])), xp)
@@ -229,7 +229,7 @@ class LinearizedKernel:
         if self._shapes:
             p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
             if not self._proven:  # until a row shows it for every layer, which nearly always is the first
-                cut = float(np.finfo(self._dtype).eps) ** 0.5
+                cut = self._first.tolerance("layers(w, x)", "jacobian(w, x)")
                 row = [to_host(a[0, :]) for a in p.inputs]
                 self._proven = layers.check(self._model, to_host(J[: self._outputs, :]), self._shapes, row, cut)
         return p

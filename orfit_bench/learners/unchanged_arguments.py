@@ -1,4 +1,4 @@
-"""Functions of a model get the learner's own arrays, and must not write to them."""
+"""The first call of each function of a model: whether it writes to its arguments, and how precise its result is."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from orfit_bench.spec.arrays import copy_of
+import numpy as np
+
+from orfit_bench.spec.arrays import copy_of, host_dtype
 from orfit_bench.spec.backend import Array
 
 
 class FirstCalls:
-    """The first call of each function of a model shows whether it writes to its arguments: no copies are made later."""
+    """The first call of each function of a model shows whether it writes to its arguments: no copies are made later.
 
-    def __init__(self, model: str, xp: ModuleType) -> None:
-        self._model, self._xp, self._seen = model, xp, set[str]()
+    `dtype` is that of the learner.
+    """
+
+    def __init__(self, model: str, xp: ModuleType, dtype: np.dtype[Any]) -> None:
+        self._model, self._xp, self._dtype, self._seen = model, xp, dtype, set[str]()
+        self._eps: dict[str, float] = {}
 
     def call(self, what: str, function: Callable[..., Any], *arguments: Array) -> Any:
         """The result of function(*arguments), `what` being its name with theirs, as in "predict(w, X)".
@@ -32,9 +38,17 @@ class FirstCalls:
             raise
         if changed := self._restored(names, arguments, before):
             raise ValueError(f"model {self._model!r}: {what} writes to {changed}: let it work on a copy")
+        self._eps[what] = max(map(_eps, found if isinstance(found, (tuple, list)) else [found]), default=0.0)
         if all(a.shape[0] for a in arguments):  # without rows there is nothing to write to
             self._seen.add(what)
         return found
+
+    def tolerance(self, *whats: str) -> float:
+        """The relative difference that rounding explains between functions that were called, by these names.
+
+        The coarsest of what they returned in the first call and of the learner's dtype decides: half of its digits.
+        """
+        return float(max(np.finfo(self._dtype).eps, *(self._eps.get(what, 0.0) for what in whats)) ** 0.5)
 
     def _restored(self, names: Sequence[str], arguments: Sequence[Array], before: Sequence[Array]) -> str:
         """The names of the arguments that have changed; they get their values back."""
@@ -44,3 +58,9 @@ class FirstCalls:
                 a[...] = old
                 changed.append(name)
         return " and ".join(changed)
+
+
+def _eps(found: object) -> float:
+    """The spacing of the numbers of an array at 1; 0 of what has none."""
+    dtype: np.dtype[Any] = host_dtype(found) if hasattr(found, "dtype") else np.dtype(object)
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
