@@ -151,16 +151,22 @@ class Configuration:
     def first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
         """The weights before the first row in host memory; None for zeros."""
         name, w = self.given_weights
+        if w is not None:
+            return self.check_weights(w, name, shape)
+        w = self.model.start(draw, d, c)
         if w is None:
-            w = self.model.start(draw, d, c)
-            if self.method.traits.labels and self.model.with_outputs and w is not None:
-                w = self.model.with_outputs(w, d, [-1] * c)  # a class that comes later starts like the first ones
-            if w is None and not self.is_linear:
+            if not self.is_linear:
                 raise ValueError(f"model {self.model.name!r} draws no start: pass {name} of shape {shape}")
-            name = f"start of model {self.model.name!r}"
-        if w is None:
             return None
-        w = validation.numbers(w, name, self.dtype)
+        w = self.check_weights(w, f"start of model {self.model.name!r}", shape)
+        if self.method.traits.labels and self.model.with_outputs:
+            more = self.model.with_outputs(w[:, 0], d, [-1] * c)  # a class that comes later starts like the first ones
+            w = self.check_weights(more, f"model {self.model.name!r}: with_outputs(w, d, source)", shape)
+        return w
+
+    def check_weights(self, given: object, name: str, shape: tuple[int, ...]) -> Any:
+        """Weights in host memory; ValueError if they have another shape or are not finite."""
+        w = validation.numbers(given, name, self.dtype)
         if w.shape not in (shape, shape[:1] if shape[1] == 1 else shape):
             raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
         return w.reshape(shape)

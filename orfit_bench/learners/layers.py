@@ -20,6 +20,8 @@ def shapes(model: Model, d: int, c: int) -> Shapes:
         raise ValueError(
             f"model {model.name!r}: shapes(d, c) returned {given!r}, want a pair of integers (inputs, outputs) a layer"
         ) from None
+    if any(n < 1 or m < min(1, c) for n, m in found):  # no outputs yet may have no columns
+        raise ValueError(f"model {model.name!r}: shapes(d, c) returned {found}, want integers of at least 1")
     if (entries := sum(n * m for n, m in found)) != model.size(d, c):
         raise ValueError(
             f"model {model.name!r}: its layers' matrices, of shapes {found}, have {entries} entries, "

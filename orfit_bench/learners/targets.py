@@ -142,7 +142,7 @@ def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) ->
         name = rule.method.state.weights
         w = np.asarray(move(old.arrays(state.arrays)[name][:, 0], state.sizes.n_features, source))
         what = f"model {rule.model.name!r}: with_outputs(w, d, source)"
-        fields[name] = validation.numbers(w, what, rule.dtype)[:, None]
+        fields[name] = rule.check_weights(w, what, rule.layout(sizes).shape(("parameter", "output")))
     X, Y = state.pending.concatenate()
     pending = rule.no_rows(sizes).with_rows(X, rule.backend.asarray(_columns(rule.backend.asnumpy(Y), 1, source)))
     return replace(state, sizes=sizes, arrays=rule.layout(sizes).start(fields), pending=pending, classes=classes)

@@ -189,6 +189,18 @@ def test_invalid_shapes_are_refused(shapes, stated):
     model = ob.Model("odd", net.predict, net.jacobian, net.parameters, net.start, lambda d, c: shapes, net.layers)
     with pytest.raises(ValueError, match=f"'odd': shapes.*{stated}.*want a pair of integers"):
         ob.create("gp", model=model).partial_fit(np.ones((2, 3)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("shapes", [((-4, -3), (4, 2)), ((4, 3), (0, 5), (4, 2)), ((4, 3), (4, 2), (3, 0))], ids=str)
+@pytest.mark.parametrize("method", ["gp", "owm"])
+def test_shapes_without_entries_are_refused(method, shapes):
+    model = replace(ob.MLP((3,)), name="odd", shapes=lambda d, c: shapes)
+    with pytest.raises(ValueError, match=r"'odd': shapes\(d, c\) returned .*, want integers of at least 1"):
+        ob.create(method, model=model).partial_fit(np.ones((2, 3)), np.ones((2, 2)))
+
+
+def test_a_number_of_parameters_that_is_no_integer_is_refused():
+    net = ob.MLP((3,))
     floating = ob.Model("odd", net.predict, net.jacobian, 20.0)
     with pytest.raises(ValueError, match=r"parameters gives 20\.0, want an integer"):
         ob.create("lms", model=floating, initial_weights=np.zeros(20)).partial_fit(np.ones((2, 3)), np.ones((2, 2)))

@@ -101,3 +101,33 @@ def test_other_outputs_of_a_network_keep_their_scores(seed):
     F, G = net.predict(w, X), net.predict(moved, X)
     np.testing.assert_allclose(G, np.stack([F[:, 1], 0 * F[:, 0], F[:, 0]], axis=1), rtol=1e-13, atol=1e-15)
     assert net.with_outputs(w, 3, []).shape == (w.size - (4 + seed % 2) * 2,)
+
+
+ODD = {
+    "shape": ({"with_outputs": lambda w, d, s: np.ones(2)}, r"with_outputs\(w, d, source\): got shape \(2,\), want \("),
+    "nan": ({"with_outputs": lambda w, d, s: np.nan * NET.with_outputs(w, d, s)}, r"source\)\[0\] is nan"),
+}
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["first class", "later class"])
+@pytest.mark.parametrize("case", ODD)
+def test_wrong_parameters_of_more_outputs_name_the_function(case, later, same_state):
+    change, message = ODD[case]
+    calls = []
+
+    def with_outputs(w, d, source):
+        calls.append(0)
+        return (change["with_outputs"] if len(calls) > later else NET.with_outputs)(w, d, source)
+
+    learner = learned(model=replace(NET, name="own", with_outputs=with_outputs))
+    if later:
+        learner.partial_fit(X[:2], ["far", "far"])
+    before = learner.copy()
+    with pytest.raises(ValueError, match=f"^model 'own': .*{message}"):
+        learner.partial_fit(X[:3], ["far", "left", "right"])
+    same_state(learner, before)
+
+
+def test_a_wrong_start_is_not_handed_on():
+    with pytest.raises(ValueError, match=r"^start of model 'own': got shape \(2,\), want \("):
+        learned(model=replace(NET, name="own", start=lambda draw, d, c: draw(2))).partial_fit(X[:2], ["far", "left"])
