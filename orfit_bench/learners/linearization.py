@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from types import ModuleType
@@ -17,7 +17,7 @@ from orfit_bench.learners import layers
 from orfit_bench.learners.conversion import NUMBERS
 from orfit_bench.learners.unchanged_arguments import FirstCalls
 from orfit_bench.spec import Method, Settings
-from orfit_bench.spec.arrays import cast, contiguous, host_dtype, native_dtype, to_host
+from orfit_bench.spec.arrays import cast, contiguous, copy_of, host_dtype, native_dtype, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
@@ -87,6 +87,13 @@ def _is_finite(a: Array, xp: ModuleType) -> bool:
     return bool(xp.all(xp.isfinite(a)))
 
 
+def _are_finite(arrays: Sequence[Array], xp: ModuleType) -> bool:
+    """Whether all entries of arrays are finite. A device is waited for once."""
+    if len(arrays) < 2 or type(arrays[0]) is np.ndarray:
+        return all(_is_finite(a, xp) for a in arrays)
+    return bool(xp.all(xp.stack([xp.all(xp.isfinite(a)) for a in arrays])))
+
+
 def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
     """The weights (p, r) that predictions use, which need not be those where gradients are taken."""
     choose = method.state.prediction_weights
@@ -154,7 +161,7 @@ class LinearizedKernel:
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
-        B, xp, method, update = p.batch_size, self._xp, self._method, self._kernel.update
+        B, xp, method = p.batch_size, self._xp, self._method
         space = None  # of the gradients: a large array that is new in each step costs more time than what fills it
         for i in range(0, X.shape[0], B):
             x, y, here = X[i : i + B, ...], Y[i : i + B, ...], p.at(i // B)
@@ -174,12 +181,31 @@ class LinearizedKernel:
             if p.row_scale is not None:
                 scale = self._xp.repeat(p.row_scale[i : i + B, ...], self._outputs, axis=0)
                 E, J = scale * E, scale * J
-            here = self._with_more(here, w, x, y, J)
-            if not (_is_finite(E, xp) and _is_finite(J, xp) and is_applied(update(s, J, E, here), update)):
+            inputs = self._inputs(w, x) if self._shapes else ()
+            if not _are_finite((E, J, *inputs), xp):
                 return i
-            if method.kernel.needs_post_step_gradients:
-                self._kernel.store(s, *self._fresh(s, x, here))
+            here = self._with_more(here, y, J, inputs)
+            apply = self._apply_and_store if method.kernel.needs_post_step_gradients else self._apply
+            if not apply(s, x, J, E, here):
+                return i
         return int(X.shape[0])
+
+    def _apply(self, s: State, x: Array, J: Array, E: Array, p: Params) -> bool:
+        return is_applied(self._kernel.update(s, J, E, p), self._kernel.update)
+
+    def _apply_and_store(self, s: State, x: Array, J: Array, E: Array, p: Params) -> bool:
+        """The same, and store the gradients after the step; if these are not finite, the step is undone."""
+        w, xp = getattr(s, self._method.state.weights), self._xp
+        before = copy_of(w, xp)
+        if not self._apply(s, x, J, E, p):
+            return False
+        inputs = self._inputs(w, x) if self._shapes else ()
+        fresh = None if self._shapes else self.jacobian(w, x)
+        if not _are_finite(inputs if fresh is None else (fresh,), xp):
+            w[...] = before
+            return False
+        self._kernel.store(s, fresh, p._replace(inputs=inputs) if self._shapes else p)
+        return True
 
     def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
         """All rows of A as one block."""
@@ -222,22 +248,17 @@ class LinearizedKernel:
             self._is_alike = size > 0
         return contiguous(xp.reshape(J, (-1, w.shape[0])), xp)
 
-    def _with_more(self, p: Params, w: Array, x: Array, y: Array, J: Array) -> Any:
+    def _with_more(self, p: Params, y: Array, J: Array, inputs: tuple[Array, ...]) -> Any:
         """p with the further arguments that the method declares."""
         if self._method.kernel.needs_targets:
             p = p._replace(targets=self._xp.reshape(y, (-1, 1)))
         if self._shapes:
-            p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
+            p = p._replace(shapes=self._shapes, inputs=inputs)
             if not self._proven:  # until a row shows it for every layer, which nearly always is the first
                 cut = self._first.tolerance("layers(w, x)", "jacobian(w, x)")
-                row = [to_host(a[0, :]) for a in p.inputs]
+                row = [to_host(a[0, :]) for a in inputs]
                 self._proven = layers.check(self._model, to_host(J[: self._outputs, :]), self._shapes, row, cut)
         return p
-
-    def _fresh(self, s: State, x: Array, p: Params) -> tuple[Array | None, Any]:
-        """What `store` sees at the weights after the step: the gradients, or the layers' inputs."""
-        w = getattr(s, self._method.state.weights)
-        return (None, p._replace(inputs=self._inputs(w, x))) if self._shapes else (self.jacobian(w, x), p)
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
         """What each layer takes in (rows, inputs)."""

@@ -272,7 +272,8 @@ class Kernel(Protocol):
     def store(self, s: State, J: Array, p: Params) -> None:
         """Keep the gradients J (q, p) taken after the step; only where the method declares `needs_post_step_gradients`.
 
-        A layered method gets no J but p.inputs as they are after the step.
+        A layered method gets no J but p.inputs as they are after the step. `update` of such a method changes the
+        weights alone: where what it would get here is not finite, the step is refused, and undone by setting these.
         """
 
     def for_network(self, network: Network, d: int, c: int, settings: Mapping[str, Any]) -> Any | None:
@@ -281,8 +282,9 @@ class Kernel(Protocol):
         Returns an object with `learn`, and perhaps `bind_row` or `bind_label`, which are as those of a linear model for
         rows of d features and c outputs, and perhaps predict(w, X), the outputs (n, c) at weights w (p, 1). These are
         the matrices of the layers one after another, (inputs, outputs) in C order, with the bias as their last row.
-        `learn` gets rows that are finite. Batches, blocks and weighted rows are still learned by `update` or `move`, as
-        are all rows of a filter, and all rows where this returns None.
+        `learn` gets rows that are finite, and refuses a step after which what `store` gets is not. Batches, blocks and
+        weighted rows are still learned by `update` or `move`, as are all rows of a filter, and all rows where this
+        returns None.
         """
 
     def predict_step(self, s: State, mean: Array, p: Params) -> bool:

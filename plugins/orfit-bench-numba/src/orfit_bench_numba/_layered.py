@@ -42,19 +42,23 @@ class Space:
         self.layers = [Layer(*views) for views in zip(*parts, strict=True)]
         self._weights, self._changed, self._nothing = w[:, 0], changed[:, 0], inputs[:0]
         self._network = *rows.shape, inputs, sums
-        self._propagate, self._accept = propagate_row.entry_point(w.dtype), accept_change.entry_point(w.dtype)
+        self._propagate, self._exchange = propagate_row.entry_point(w.dtype), exchange_finite.entry_point(w.dtype)
 
     def propagate(self, x: Array, y: Array, out: Array) -> bool:
         """Fill a and e of all layers, and out with the outputs; return False where an error is not finite."""
         return bool(self._propagate(self._weights, x, y, *self._network, out))
 
-    def take_in(self, x: Array) -> None:
-        """Fill a of all layers at the weights as they are now."""
-        self._propagate(self._weights, x, self._nothing, *self._network, self._nothing)
+    def take_in(self, x: Array) -> bool:
+        """Fill a of all layers at the weights as they are now; return whether all are finite."""
+        return bool(self._propagate(self._weights, x, self._nothing, *self._network, self._nothing))
 
     def accept(self) -> bool:
-        """Make `changed` the weights; return False, and leave them, where it is not finite."""
-        return bool(self._accept(self._weights, self._changed))
+        """Exchange the weights and `changed`; return False, and change nothing, where that is not finite."""
+        return bool(self._exchange(self._weights, self._changed))
+
+    def undo(self) -> None:
+        """Exchange them again: the weights are those before `accept`."""
+        self._exchange(self._weights, self._changed)
 
 
 @compiled("W W r r f")
@@ -66,13 +70,13 @@ def move_layer(Theta: Array, changed: Array, r: Array, e: Array, rate: Scalar) -
             changed[j, i] = Theta[j, i] + share * e[i]
 
 
-@compiled("w r")
-def accept_change(w: Array, changed: Array) -> Any:
-    """w <- changed where that is finite; returns whether it is."""
+@compiled("w w")
+def exchange_finite(w: Array, changed: Array) -> Any:
+    """w and changed <- changed and w where changed is finite; returns whether it is."""
     if not is_finite(changed):
         return False
     for j in range(len(w)):
-        w[j] = changed[j]
+        w[j], changed[j] = changed[j], w[j]
     return True
 
 

@@ -34,16 +34,21 @@ class GradientRows(NetworkRows):
         dtype, c = X.dtype, Y.shape[1]
         J, E, nothing = np.empty((c, len(s.w)), dtype), np.empty((c, 1), dtype), np.empty(0, dtype)
         space, linearize = (*self.allocate(dtype), np.empty(self._sizes[1], dtype)), linearize_row.entry_point(dtype)
-        weights, errors = s.w[:, 0], E[:, 0]
+        weights, errors, before = s.w[:, 0], E[:, 0], np.empty_like(s.w)
         for i in range(len(X)):
             here = p if len(X) == 1 else p.at(i)
             predictions = nothing if out is None else out[i]
             if not linearize(weights, X[i], Y[i], *self.shape, space, J, errors, predictions):
                 return i
+            if self._store:
+                before[...] = s.w
             if not self._update(s, J, E, here):
                 return i
             if self._store:
                 linearize(weights, X[i], Y[i], *self.shape, space, J, errors, nothing)
+                if not np.isfinite(J).all():
+                    s.w[...] = before
+                    return i
                 self._store(s, J, here)
         return len(X)
 

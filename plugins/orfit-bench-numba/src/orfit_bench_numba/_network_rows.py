@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._network import propagate, propagate_back, shape_of, work_sizes
 
 MANY_ROWS = 16
@@ -42,9 +43,9 @@ class NetworkRows:
 def propagate_row(
     w: Array, x: Array, y: Array, widths: Indices, activation: int, bias: int, a: Array, z: Array, out: Array
 ) -> Any:
-    """Fill a and z for row x, and with targets y the errors at all sums; returns whether those of y are finite.
+    """Fill a and z for row x, and with targets y the errors at all sums; out (c,) or (0,) gets the outputs.
 
-    out (c,) or (0,) gets the outputs.
+    Returns whether the errors of y are finite; without y, whether a is.
     """
     propagate(w, x, widths, activation, bias, a, z)
     first, finite = len(z) - widths[-1], True
@@ -55,4 +56,5 @@ def propagate_row(
             z[first + k] = y[k] - z[first + k]
             finite &= np.isfinite(z[first + k])
         propagate_back(w, widths, bias, z)
-    return finite
+        return finite
+    return is_finite(a)

@@ -61,7 +61,9 @@ def make_step(s: Any, p: Any, space: Space) -> Step:
             move(layer.Theta, layer.changed, r, layer.e, size * largest)
         if not space.accept():
             return False
-        space.take_in(x)
+        if not space.take_in(x):
+            space.undo()
+            return False
         for layer, basis, sigma in parts:
             take_in(basis, sigma, layer.a, t)
         return True
