@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.conformance.causes import describe
-from orfit_bench.spec import Model
+from orfit_bench.models import model_named
+from orfit_bench.spec import LINEAR, Model
+from orfit_bench.spec.arrays import host_dtype
 
 Array = NDArray[Any]
 FEATURES = 3
@@ -20,15 +23,17 @@ ROUNDING = 1e-9
 """The relative deviation of two ways to compute a number in float64 that rounding can explain."""
 
 
-class _WritesToArgumentsError(Exception):
-    """A function of the model changed what it was given."""
+class _DefectError(Exception):
+    """A function of the model changed what it was given, or returned no real numbers."""
 
 
 def find_model_defects(model: Model) -> Iterator[str]:
-    """Yield what is wrong: shapes, derivatives that are not those of predictions, arguments that are changed.
+    """Yield what is wrong: the name, shapes, derivatives that are not those of predictions, arguments that are changed.
 
     Models that take two outputs are checked with these, too, if one output has no defect.
     """
+    if defect := _find_wrong_name(model):
+        yield defect
     found = False
     for defect in _find_defects(model, 1):
         found = True
@@ -58,7 +63,7 @@ def _find_defects(model: Model, outputs: int) -> Iterator[str]:
     for check in checks:
         try:
             defect = check(model, w, X, outputs)
-        except _WritesToArgumentsError as error:
+        except _DefectError as error:
             defect = str(error)
         if defect:
             yield defect
@@ -75,13 +80,40 @@ def _takes_two_outputs(model: Model) -> bool:
         return False
 
 
+def _find_wrong_name(model: Model) -> str:
+    """What is wrong with the name; empty if nothing is."""
+    if not isinstance(model.name, str):
+        return f"its name is {model.name!r}, want a text"
+    if model.name == LINEAR.name and model is not LINEAR:
+        return f"the name {model.name!r} is that of the linear model, want another name"
+    if model_named(model.name) not in (None, model):
+        return f"the name {model.name!r} is that of an orfit_bench.MLP(...), want another name"
+    return ""
+
+
 def _call(function: Callable[..., Any], name: str, *arguments: Array) -> Array:
-    """A copy of what a function of the model returns."""
+    """A copy of the numbers that a function of the model returns."""
+    return _numbers(_result(function, name, *arguments), name)
+
+
+def _result(function: Callable[..., Any], name: str, *arguments: Array) -> Any:
+    """What a function of the model returns, which must not write to its arguments."""
     before = [a.copy() for a in arguments]
-    result = np.array(function(*arguments))
+    result = function(*arguments)
     if not all(map(np.array_equal, arguments, before)):
-        raise _WritesToArgumentsError(f"{name} writes to its arguments: let it work on copies")
+        raise _DefectError(f"{name} writes to its arguments: let it work on copies")
     return result
+
+
+def _numbers(result: Any, name: str) -> Array:
+    """A copy of real numbers; learners take arrays of these alone."""
+    if isinstance(result, np.ma.MaskedArray):
+        raise _DefectError(f"{name} gives a masked array, want plain numbers: fill what is masked")
+    if not (hasattr(result, "dtype") and hasattr(result, "shape")):
+        raise _DefectError(f"{name} gives {type(result).__name__}, want an array")
+    if host_dtype(result).kind not in "biuf":
+        raise _DefectError(f"{name} gives dtype {result.dtype}, want real numbers")
+    return np.array(result)
 
 
 def _is_close(a: Array, b: Array, tolerance: float = ROUNDING) -> bool:
@@ -118,8 +150,6 @@ def _find_wrong_predictions(model: Model, w: Array, X: Array, outputs: int) -> s
     predictions = _call(model.predict, "predict", w, X)
     if predictions.shape != (len(X), outputs):
         return f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), outputs)}"
-    if predictions.dtype.kind not in "biuf":
-        return f"predict gives dtype {predictions.dtype}, want real numbers"
     if not np.isfinite(predictions).all():
         return "predict gives numbers that are not finite, for random weights and rows"
     if not np.array_equal(_call(model.predict, "predict", w, X), predictions):
@@ -140,7 +170,7 @@ def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
         if J.shape != (outputs, p):
             return f"jacobian gives shape {J.shape}, want {(outputs, p)}"
         steps = STEP * np.eye(p)
-        moved = [[model.predict(w + sign * step, x[None])[0] for step in steps] for sign in (1, -1)]
+        moved = [[np.asarray(model.predict(w + sign * step, x[None]))[0] for step in steps] for sign in (1, -1)]
         want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * STEP)).T
         if not _is_close(J, want, DEVIATION):
             off = abs(J - want).max(0)
@@ -172,14 +202,18 @@ def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with the layers: shapes, or a gradient by a matrix that is no product with the layer's input."""
     if not (model.layers and model.shapes):
         return "it declares one of shapes and layers: want both, or none"
-    shapes, end = model.shapes(FEATURES, outputs), 0
+    shapes, end = [tuple(map(index, shape)) for shape in model.shapes(FEATURES, outputs)], 0
+    if any(min(shape) < 1 for shape in shapes):
+        return f"shapes gives {shapes}, want integers of at least 1"
     if sum(n * m for n, m in shapes) != len(w):
         return f"shapes gives matrices of {sum(n * m for n, m in shapes)} entries, want those of w, {len(w)}"
-    inputs, J = model.layers(w.copy(), X[0].copy()), _jacobian(model, w, X[0])
+    found, J = _result(model.layers, "layers", w.copy(), X[0].copy()), _jacobian(model, w, X[0])
+    if not isinstance(found, (tuple, list)):
+        return f"layers gives {type(found).__name__}, want a tuple of arrays"
+    inputs = [_numbers(a, f"layers, as the input of layer {i},") for i, a in enumerate(found, 1)]
     if [np.shape(a) for a in inputs] != [(n,) for n, _ in shapes]:
         return f"layers gives shapes {[np.shape(a) for a in inputs]}, want {[(n,) for n, _ in shapes]} as shapes says"
     for i, (a, (n, m)) in enumerate(zip(inputs, shapes, strict=True)):
-        a = np.asarray(a)
         G, end = J[:, end : end + n * m].reshape(-1, n, m), end + n * m
         product = a[:, None] * ((a @ G) / max(a @ a, np.finfo(float).tiny))[:, None, :]
         if not _is_close(product, G):

@@ -149,13 +149,32 @@ def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
         ({"layers": lambda w, x: MODEL.layers(w, x)[:1]}, "layers gives shapes [(4,)], want [(4,), (5,)]"),
         ({"layers": None}, "want both, or none"),
         ({"shapes": lambda d, c: ((d, 4), (4, c))}, "shapes gives matrices of 16 entries, want those of w, 21"),
+        ({"predict": lambda w, X: MODEL.predict(w, X).tolist()}, "predict gives list, want an array"),
+        ({"predict": lambda w, X: np.ma.masked_array(MODEL.predict(w, X))}, "predict gives a masked array"),
+        ({"predict": lambda w, X: MODEL.predict(w, X).view(np.matrix)}, None),
+        ({"jacobian": lambda w, x: MODEL.jacobian(w, x).tolist()}, "jacobian gives list, want an array"),
+        ({"jacobian": lambda w, x: MODEL.jacobian(w, x) + 0j}, "jacobian gives dtype complex128, want real numbers"),
+        ({"jacobian": lambda w, x: MODEL.jacobian(w, x).astype(object)}, "jacobian gives dtype object, want real"),
+        ({"jacobians": lambda w, X: MODEL.jacobians(w, X) + 0j}, "jacobians gives dtype complex128"),
+        ({"jacobians": lambda w, X: [MODEL.jacobian(w, x) for x in X]}, "jacobians gives list, want an array"),
+        ({"vjp": lambda w, X, E: MODEL.vjp(w, X, E).tolist()}, "vjp gives list, want an array"),
+        ({"vjp": lambda w, X, E: None}, "vjp gives NoneType, want an array"),
+        ({"layers": lambda w, x: [a.tolist() for a in MODEL.layers(w, x)]}, "layer 1, gives list, want an array"),
+        ({"layers": lambda w, x: [a + 0j for a in MODEL.layers(w, x)]}, "layer 1, gives dtype complex128, want real"),
+        ({"layers": lambda w, x: (a for a in MODEL.layers(w, x))}, "layers gives generator, want a tuple"),
+        ({"layers": lambda w, x: MODEL.layers(w, np.multiply(x, 2, out=x))}, "layers writes to its arguments"),
+        ({"shapes": lambda d, c: ((-4, -4), (5, c))}, "shapes gives [(-4, -4), (5, 1)], want integers of at least 1"),
+        ({"name": "linear"}, "the name 'linear' is that of the linear model, want another name"),
+        ({"name": "mlp(3; tanh)"}, "the name 'mlp(3; tanh)' is that of an orfit_bench.MLP(...), want another name"),
+        ({"name": 3}, "its name is 3, want a text"),
+        ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, source).tolist()}, None),
         ({"with_outputs": lambda w, d, source: w}, "with_outputs gives shape (21,) for two outputs, want (26,)"),
         ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, [0] * len(source))}, "is not zero"),
         ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, source[::-1])}, "is not zero"),
     ],
 )
 def test_models(change, found):
-    faults = check_model(replace(MODEL, **change))
+    faults = check_model(replace(MODEL, **{"name": "own"} | change))
     assert (found in faults[0]) if found else (faults == [])
 
 
