@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs, solve_triangular
+from scipy.linalg import qr as qr_by_size
 
 Array = NDArray[Any]
 RENEWAL_PERIOD = 97
@@ -185,18 +186,55 @@ def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
     added = np.asarray(eps, sigma.dtype)[..., None] / size / size / sigma
     gain = np.divide(1, sigma + added, out=np.zeros_like(sigma), where=nonzero)
     found = RegularizedInverse(Wt.conj().mT, gain, V.conj().mT / size[..., None])
-    uneven = np.asarray(are_rows_uneven(largest))
-    if uneven.any():
-        scaled, independent = _divide_by_sizes(A[uneven], np.broadcast_to(eps, uneven.shape)[uneven])
-        uneven[uneven] = independent
-        for part, new in zip(found, scaled, strict=True):
-            part[uneven] = new[independent]
+    uneven = are_rows_uneven(largest)
+    if np.any(uneven):
+        _replace_uneven(found, A, np.broadcast_to(eps, largest.shape[:-1]), uneven)
     return found
+
+
+def _replace_uneven(found: RegularizedInverse, A: Array, eps: Array, uneven: Any) -> None:
+    """Replace what was found for uneven rows, where these, divided by their sizes, do not depend on each other."""
+    sure = uneven & _are_surely_independent(A, eps)
+    for some, solve in ((sure, _solve_by_columns), (uneven & ~sure, _divide_by_sizes)):
+        chosen = np.array(some)
+        if chosen.any():
+            scaled, independent = solve(A[chosen], eps[chosen])
+            chosen[chosen] = independent
+            for part, new in zip(found, scaled, strict=True):
+                part[chosen] = new[independent]
 
 
 def are_rows_uneven(largest: Array) -> Any:
     """Whether of rows with these largest numbers (..., k) one is much larger than another."""
     return largest.max(axis=-1) > UNEVEN * largest.min(axis=-1)
+
+
+def _are_surely_independent(A: Array, eps: Array) -> Any:
+    """Whether more rows than columns of A (..., k, p) are independent by eps, as `_divide_by_sizes` decides it.
+
+    Of (A A' + eps I) divided by its diagonal, the eigenvalues are at least eps over the largest square, and at most k.
+    """
+    k, p = A.shape[-2:]
+    squares = np.vecdot(A, A).real.max(axis=-1) + eps
+    return (k > p) & (eps > k * np.finfo(A.dtype).eps * squares)
+
+
+def _solve_by_columns(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
+    """The same for each A (m, k, p) as (A'A + eps I)^-1 A' = R^-1 Q' with [A; sqrt(eps) I] = Q R; all independent.
+
+    With the rows by falling size and the columns exchanged as QR wants it, the error of each row is relative to its own
+    size (Cox and Higham, 1998).
+    """
+    (m, k, p), found = A.shape, np.zeros_like(A.mT)
+    for one, rows, added in zip(found, A, eps, strict=True):
+        rows = np.vstack([rows, (np.sqrt(added) * np.eye(p)).astype(A.dtype)])
+        order = np.argsort(-np.abs(rows).max(axis=1), kind="stable")
+        Q, R, columns = qr_by_size(rows[order], mode="economic", pivoting=True, check_finite=False)
+        back = np.empty(k + p, int)
+        back[order] = np.arange(k + p)
+        one[columns] = solve_triangular(R, Q[back[:k]].conj().T, check_finite=False)
+    unit = np.broadcast_to(np.eye(p, dtype=A.dtype), (m, p, p))
+    return RegularizedInverse(unit, np.ones((m, p), A.real.dtype), found), np.full(m, True)
 
 
 def _divide_by_sizes(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:

@@ -59,6 +59,20 @@ def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: An
         assert abs(alone[:, 0] - want).max() <= bound
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("eps", [1.0, 1e3])
+@pytest.mark.parametrize(("k", "p"), [(5, 3), (9, 2), (12, 4), (7, 1)])
+def test_more_rows_than_columns_keep_nearly_all_digits(k: int, p: int, eps: float, dtype: Any) -> None:
+    rng = np.random.default_rng(k)
+    A = np.array([rng.standard_normal((k, p)) * 10.0 ** rng.uniform(-2, 2, (k, 1)) for _ in range(20)]).astype(dtype)
+    b = rng.standard_normal((20, k, 1)).astype(dtype)
+    found = regularized_inverse(A, np.full(20, eps)).times(b)
+    assert found.dtype == dtype
+    for one, rows, right in zip(found, A, b, strict=True):
+        want = exact(rows.real, right[:, 0].real, eps)
+        assert abs(one[:, 0] - want).max() <= 1e3 * np.finfo(dtype).eps * abs(want).max()
+
+
 def test_rows_that_depend_on_each_other_get_the_pseudo_inverse() -> None:
     b = np.array([[1.0], [300.0]])
     for A in (np.array([[1.0, 2.0], [100.0, 200.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])):
