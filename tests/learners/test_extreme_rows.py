@@ -137,7 +137,7 @@ def test_predictions_of_ridge_in_a_chunk_have_their_own_digits(dtype, forgetting
 @pytest.mark.parametrize(
     ("dtype", "ridge", "size", "target"), [("float32", 1e30, 1e10, 1e37), ("float64", 1e200, 1e80, 1e300)]
 )
-def test_a_moment_that_overflows_beside_a_large_prior_is_refused(dtype, ridge, size, target, backend):
+def test_a_moment_that_overflows_under_a_large_prior_is_refused(dtype, ridge, size, target, backend):
     """The squares of the rows are rounding beside the prior, so that the information does not show them."""
     learner = ob.create("ridge", backend=backend, dtype=dtype, ridge=ridge)
     with pytest.raises(ob.DivergedError):

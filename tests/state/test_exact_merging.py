@@ -186,7 +186,7 @@ def test_rows_of_weight_zero_are_counted(method):
     ids=stated,
 )
 @pytest.mark.filterwarnings("ignore::orfit_bench.errors.AccuracyWarning")
-def test_rows_that_are_small_beside_the_prior_count(case, dtype, scale):
+def test_rows_that_are_small_against_the_prior_count(case, dtype, scale):
     """Their information is rounding beside that of the prior, but what they say of the weights is not."""
     X, y = make_rows(20, 3)
     both = learned(case, scale * X, y, dtype=dtype)
