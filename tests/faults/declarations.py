@@ -22,7 +22,7 @@ from faults.reference_learner import (
     reference_kernel,
     reference_with,
 )
-from orfit_bench.spec import Field, InverseGram, Merge
+from orfit_bench.spec import Field, InverseGram, Merge, Side
 
 # ------------------------------------------------------------------------------------------ methods
 
@@ -99,6 +99,26 @@ fault(
     ),
 )
 
+
+def _forgets_small_rows(a: Side, b: Side, settings: Any) -> Any:
+    gained = np.abs(np.diagonal(b.fields["information"]) - np.diagonal(b.start["information"])).max()
+    if gained > 1e-12 * settings["ridge"]:
+        return METHODS["ridge"].combine.merge.rule(a, b, settings)
+    return {"moment": a.fields["moment"], "information": a.fields["information"]}
+
+
+fault(
+    "merge_forgets_small_rows",
+    "an exact merge takes nothing from the other learner where its information is rounding against that of the prior",
+    "merges_as_declared",
+    "merges_in_other_ways",
+    method=change(
+        METHODS["ridge"],
+        theory={"laws": ()},
+        combine={"merge": replace(METHODS["ridge"].combine.merge, rule=_forgets_small_rows)},
+    ),
+    kernel=reference_with("ridge", solve=reference_kernel("ridge").solve),
+)
 
 fault(
     "average_omits_a_field",
