@@ -19,6 +19,7 @@ FEATURES = 3
 STEP = 1e-6
 DEVIATION = 1e-5
 """The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
+FINE = float(np.finfo(float).eps)
 ROUNDING = 1e-9
 """The relative deviation of two ways to compute a number in float64 that rounding can explain."""
 
@@ -116,9 +117,22 @@ def _numbers(result: Any, name: str) -> Array:
     return np.array(result)
 
 
-def _is_close(a: Array, b: Array, tolerance: float = ROUNDING) -> bool:
-    """Whether arrays agree relative to the largest number; NaN agrees with nothing."""
+def _is_close(a: Array, b: Array, *sources: Array) -> bool:
+    """Whether arrays agree to rounding, relative to the largest number; NaN agrees with nothing.
+
+    Their precision is that of the coarsest, or of the sources that they were computed from.
+    """
+    eps = max(_eps(one) for one in (a, b, *sources))
+    return _agree(a, b, max(ROUNDING, eps**0.5 if eps > FINE else 0.0))
+
+
+def _agree(a: Array, b: Array, tolerance: float) -> bool:
     return bool(abs(a - b).max(initial=0.0) <= tolerance * (1 + abs(b).max(initial=0.0)))
+
+
+def _eps(a: Array) -> float:
+    """The spacing of the numbers of an array at 1; 0 of integers."""
+    return float(np.finfo(a.dtype).eps) if a.dtype.kind == "f" else 0.0
 
 
 def _find_wrong_start(model: Model, outputs: int) -> str:
@@ -169,10 +183,12 @@ def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
         J = _jacobian(model, w, x)
         if J.shape != (outputs, p):
             return f"jacobian gives shape {J.shape}, want {(outputs, p)}"
-        steps = STEP * np.eye(p)
+        eps = _eps(_call(model.predict, "predict", w, x[None]))
+        size = STEP if eps <= FINE else eps ** (1 / 3)  # a smaller step would show rounding
+        steps = size * np.eye(p)
         moved = [[np.asarray(model.predict(w + sign * step, x[None]))[0] for step in steps] for sign in (1, -1)]
-        want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * STEP)).T
-        if not _is_close(J, want, DEVIATION):
+        want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * size)).T
+        if not _agree(J, want, DEVIATION if eps <= FINE else 10 * size**2):
             off = abs(J - want).max(0)
             return f"jacobian differs by {off.max():.1e} from the derivative of predict (column {off.argmax()})"
     return ""
@@ -194,15 +210,24 @@ def _find_wrong_vjp(model: Model, w: Array, X: Array, outputs: int) -> str:
     g = _call(model.vjp, "vjp", w, X, E)
     if g.shape != w.shape:
         return f"vjp gives shape {g.shape}, want {w.shape}"
-    want = np.sum([_jacobian(model, w, x).T @ e for x, e in zip(X, E, strict=True)], axis=0)
-    return "" if _is_close(g, want) else f"vjp differs by {abs(g - want).max():.1e} from the sum of J's rows by E"
+    jacobians = [_jacobian(model, w, x) for x in X]
+    want = np.sum([J.T @ e for J, e in zip(jacobians, E, strict=True)], axis=0)
+    return (
+        ""
+        if _is_close(g, want, *jacobians)
+        else f"vjp differs by {abs(g - want).max():.1e} from the sum of J's rows by E"
+    )
 
 
 def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:
     """What is wrong with the layers: shapes, or a gradient by a matrix that is no product with the layer's input."""
     if not (model.layers and model.shapes):
         return "it declares one of shapes and layers: want both, or none"
-    shapes, end = [tuple(map(index, shape)) for shape in model.shapes(FEATURES, outputs)], 0
+    given, end = model.shapes(FEATURES, outputs), 0
+    try:
+        shapes = [(index(n), index(m)) for n, m in given]
+    except (TypeError, ValueError):
+        return f"shapes gives {given!r}, want a pair of integers (inputs, outputs) a layer"
     if any(min(shape) < 1 for shape in shapes):
         return f"shapes gives {shapes}, want integers of at least 1"
     if sum(n * m for n, m in shapes) != len(w):
@@ -216,7 +241,7 @@ def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:
     for i, (a, (n, m)) in enumerate(zip(inputs, shapes, strict=True)):
         G, end = J[:, end : end + n * m].reshape(-1, n, m), end + n * m
         product = a[:, None] * ((a @ G) / max(a @ a, np.finfo(float).tiny))[:, None, :]
-        if not _is_close(product, G):
+        if not _is_close(product, G, a):
             return f"layers gives an input of layer {i + 1} of which the gradient by its matrix is no multiple"
     return ""
 

@@ -194,14 +194,15 @@ def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
 
 def _replace_uneven(found: RegularizedInverse, A: Array, eps: Array, uneven: Any) -> None:
     """Replace what was found for uneven rows, where these, divided by their sizes, do not depend on each other."""
-    sure = uneven & _are_surely_independent(A, eps)
-    for some, solve in ((sure, _solve_by_columns), (uneven & ~sure, _divide_by_sizes)):
-        chosen = np.array(some)
-        if chosen.any():
-            scaled, independent = solve(A[chosen], eps[chosen])
-            chosen[chosen] = independent
+    left, (k, p) = np.array(uneven), A.shape[-2:]
+    for solve in (_solve_by_columns, _divide_by_sizes) if k >= max(MANY_ROWS, p + 1) else (_divide_by_sizes,):
+        if left.any():
+            scaled, solved = solve(A[left], eps[left])
+            chosen = left.copy()
+            chosen[left] = solved
             for part, new in zip(found, scaled, strict=True):
-                part[chosen] = new[independent]
+                part[chosen] = new[solved]
+            left &= ~chosen
 
 
 def are_rows_uneven(largest: Array) -> Any:
@@ -209,32 +210,31 @@ def are_rows_uneven(largest: Array) -> Any:
     return largest.max(axis=-1) > UNEVEN * largest.min(axis=-1)
 
 
-def _are_surely_independent(A: Array, eps: Array) -> Any:
-    """Whether more rows than columns of A (..., k, p) are independent by eps, as `_divide_by_sizes` decides it.
-
-    Of (A A' + eps I) divided by its diagonal, the eigenvalues are at least eps over the largest square, and at most k.
-    """
-    k, p = A.shape[-2:]
-    squares = np.vecdot(A, A).real.max(axis=-1) + eps
-    return (k > p) & (eps > k * np.finfo(A.dtype).eps * squares)
+MANY_ROWS = 64
+"""From so many rows in a window on, an SVD of the rows takes longer than a QR decomposition by columns."""
 
 
 def _solve_by_columns(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
-    """The same for each A (m, k, p) as (A'A + eps I)^-1 A' = R^-1 Q' with [A; sqrt(eps) I] = Q R; all independent.
+    """The same for each A (m, k, p) as (A'A + eps I)^-1 A' = R^-1 Q' with [A; sqrt(eps) I] = Q R.
 
     With the rows by falling size and the columns exchanged as QR wants it, the error of each row is relative to its own
-    size (Cox and Higham, 1998).
+    size (Cox and Higham, 1998). Also for which A the columns do not nearly depend on each other: then no singular value
+    counts as zero, and no digits are lost. The others are not solved.
     """
-    (m, k, p), found = A.shape, np.zeros_like(A.mT)
-    for one, rows, added in zip(found, A, eps, strict=True):
+    (m, k, p), solved = A.shape, np.empty(len(A), bool)
+    found = np.zeros((m, p, k), A.dtype)
+    for i, (rows, added) in enumerate(zip(A, eps, strict=True)):
         rows = np.vstack([rows, (np.sqrt(added) * np.eye(p)).astype(A.dtype)])
         order = np.argsort(-np.abs(rows).max(axis=1), kind="stable")
         Q, R, columns = qr_by_size(rows[order], mode="economic", pivoting=True, check_finite=False)
-        back = np.empty(k + p, int)
-        back[order] = np.arange(k + p)
-        one[columns] = solve_triangular(R, Q[back[:k]].conj().T, check_finite=False)
+        pivots = np.abs(np.diagonal(R))
+        solved[i] = pivots.min() > np.finfo(A.dtype).eps ** 0.25 * pivots.max()
+        if solved[i]:
+            back = np.empty(k + p, int)
+            back[order] = np.arange(k + p)
+            found[i][columns] = solve_triangular(R, Q[back[:k]].conj().T, check_finite=False)
     unit = np.broadcast_to(np.eye(p, dtype=A.dtype), (m, p, p))
-    return RegularizedInverse(unit, np.ones((m, p), A.real.dtype), found), np.full(m, True)
+    return RegularizedInverse(unit, np.ones((m, p), A.real.dtype), found), solved
 
 
 def _divide_by_sizes(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:

@@ -50,7 +50,8 @@ def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
                 f"{what} returned a masked array, want plain numbers of shape {shape}: fill what is masked"
             )
         value = np.asarray(value)  # a product of np.matrix is another one than that of arrays
-    if getattr(value, "shape", None) != shape or host_dtype(value).kind not in NUMBERS:
+    is_array = hasattr(value, "dtype") and getattr(value, "shape", None) == shape
+    if not is_array or host_dtype(value).kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
         raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
     array: Array = value
@@ -70,9 +71,8 @@ def check_predictions(found: Any, predict: Callable[..., Any], shape: tuple[int,
 
 def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """The result of a user's function as a new array in the learner's dtype; ValueError as `check_result`."""
-    return cast(
-        check_result(value, what, shape), dtype
-    )  # a copy: the function may return the same array again, filled anew
+    array = check_result(value, what, shape)
+    return cast(array, dtype)  # a copy: the function may return the same array again, filled anew
 
 
 def _is_finite(a: Array, xp: ModuleType) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from orfit_bench.learners.rule import Rule
-from orfit_bench.learners.targets import check_same_kind, with_classes
+from orfit_bench.learners.targets import check_same_kind, has_movable_outputs, with_classes
 from orfit_bench.state import merging
 from orfit_bench.state.state import LearnerState
 
@@ -31,7 +31,8 @@ def merged(
         a = rule.init(b.sizes, b.classes)
     if a.n_steps and b.n_steps:
         merging.check_mergeable(rule)
-    classes = tuple(dict.fromkeys([*a.classes, *b.classes]))
+    first, second = (a, b) if a.n_steps or has_movable_outputs(rule) else (b, a)
+    classes = tuple(dict.fromkeys([*first.classes, *second.classes]))
     check_same_kind([*a.classes, *b.classes], "merge")
     both = merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes), start)
     names = a.feature_names or b.feature_names, a.target_names or b.target_names

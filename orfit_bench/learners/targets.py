@@ -120,6 +120,11 @@ def check_same_kind(labels: Sequence[Label], name: str) -> None:
         raise ValueError(f"{name}: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
 
 
+def has_movable_outputs(rule: Rule) -> bool:
+    """Whether weights can get outputs for new classes, in any order."""
+    return rule.is_linear or rule.model.with_outputs is not None
+
+
 def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
     """The state with a column for each of these classes, zero for new ones.
 
@@ -127,9 +132,9 @@ def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) ->
     """
     if classes == state.classes:
         return state
-    move = None if rule.is_linear else rule.model.with_outputs
-    if not (rule.is_linear or move):
+    if not has_movable_outputs(rule):
         return _with_fixed_outputs(rule, state, classes)
+    move = None if rule.is_linear else rule.model.with_outputs
     column = {label: i for i, label in enumerate(state.classes)}
     source = [column.get(label, -1) for label in classes]
     old, sizes = rule.layout(state.sizes), state.sizes._replace(n_outputs=len(classes))
@@ -149,7 +154,10 @@ def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) ->
 
 
 def _with_fixed_outputs(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
-    """The same state if the outputs of a model that cannot be changed are those of the classes."""
+    """The same state if a model's outputs, which are fixed, are those of the classes; before steps a new one."""
+    if not (state.n_steps or state.pending.count):
+        new_state = rule.init(state.sizes._replace(n_outputs=len(classes)), classes)
+        return replace(new_state, n_samples=state.n_samples, feature_names=state.feature_names)
     known = ", ".join(map(repr, state.classes))
     if new := [label for label in classes if label not in state.classes]:
         raise ValueError(

@@ -50,7 +50,8 @@ def list_shards(shards: Any) -> list[Any]:
 
 def _dimensions(part: Any) -> int:
     """The number of axes of an array, a table or a column; 0 for anything else, such as a list."""
-    return len(getattr(part, "shape", ()))
+    shape = getattr(part, "shape", ())
+    return len(shape) if isinstance(shape, tuple) else 0  # what Dask delays has another delayed value as its shape
 
 
 def check_sendable(name: str, value: Any) -> None:

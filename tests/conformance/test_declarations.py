@@ -164,6 +164,8 @@ def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
         ({"layers": lambda w, x: (a for a in MODEL.layers(w, x))}, "layers gives generator, want a tuple"),
         ({"layers": lambda w, x: MODEL.layers(w, np.multiply(x, 2, out=x))}, "layers writes to its arguments"),
         ({"shapes": lambda d, c: ((-4, -4), (5, c))}, "shapes gives [(-4, -4), (5, 1)], want integers of at least 1"),
+        ({"shapes": lambda d, c: ((),)}, "shapes gives ((),), want a pair of integers (inputs, outputs) a layer"),
+        ({"shapes": lambda d, c: ((4.0, 4), (5, c))}, "want a pair of integers (inputs, outputs) a layer"),
         ({"name": "linear"}, "the name 'linear' is that of the linear model, want another name"),
         ({"name": "mlp(3; tanh)"}, "the name 'mlp(3; tanh)' is that of an orfit_bench.MLP(...), want another name"),
         ({"name": 3}, "its name is 3, want a text"),
@@ -176,6 +178,23 @@ def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
 def test_models(change, found):
     faults = check_model(replace(MODEL, **{"name": "own"} | change))
     assert (found in faults[0]) if found else (faults == [])
+
+
+def coarse(result):
+    """The same in float32."""
+    return tuple(map(coarse, result)) if isinstance(result, tuple) else result.astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["predict", "jacobian", "jacobians", "vjp", "layers"])
+def test_functions_in_float32_are_right_to_their_digits(name):
+    def computed(*arguments, factor=1):
+        result = getattr(MODEL, name)(*arguments)
+        return coarse(tuple(factor * a for a in result) if isinstance(result, tuple) else factor * result)
+
+    assert check_model(replace(MODEL, **{"name": "own", name: computed})) == []
+    if name != "layers":  # of which only the direction counts
+        wrong = replace(MODEL, **{"name": "own", name: lambda *arguments: computed(*arguments, factor=1.01)})
+        assert len(check_model(wrong)) >= 1
 
 
 def test_a_model_that_is_defined_for_positive_weights_only():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.inputs import METHODS, X, y
 
@@ -37,6 +38,8 @@ def interrupts(value: Any) -> Any:
 
 
 WRONG: dict[str, tuple[str, Callable[..., Any], type[BaseException], str]] = {
+    "table of predictions": ("predict", pd.DataFrame, ValueError, "returned DataFrame, want real numbers of shape"),
+    "table of derivatives": ("jacobian", pd.DataFrame, ValueError, "returned DataFrame, want real numbers of shape"),
     "flat jacobian": (
         "jacobian",
         np.ravel,

@@ -81,6 +81,19 @@ def test_a_merge_refuses_fixed_outputs_in_another_order(same_state):
     same_state(a, before)
 
 
+@pytest.mark.parametrize("labels", [[], ["up", "far"]])
+def test_fixed_outputs_without_steps_take_any_classes(labels, same_state):
+    fixed = replace(NET, name="fixed", with_outputs=None)
+    known = learned(model=fixed).partial_fit(X[:20], ["far", "up"] * 10)
+    new = learned(model=fixed).partial_fit(X[: len(labels)], labels, sample_weight=np.zeros(len(labels)))
+    for merged in (known.copy().merge(new), new.copy().merge(known)):
+        np.testing.assert_array_equal(merged.array("w"), known.array("w"))
+        assert merged.classes_.tolist() == ["far", "up"]
+        assert merged.n_samples_seen_ == 20 + len(labels)
+    later = new.copy().partial_fit(X[:20], ["far", "up"] * 10)
+    np.testing.assert_array_equal(later.predict(X[:20]), known.predict(X[:20]))
+
+
 def test_a_diverging_row_leaves_the_classes_before_it():
     rows = np.vstack([X[:40], np.full((1, 3), 1e300)])
     labels = [*LABELS[:40].tolist(), "new"]

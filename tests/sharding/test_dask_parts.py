@@ -130,6 +130,11 @@ def test_what_shards_have_in_common_is_computed_once(client: Any) -> None:
     assert len(CALLS) == 1
 
 
+def test_delayed_shards_may_be_a_tuple() -> None:
+    shards = tuple(dask.delayed(cut)(X, start) for start in (0, 10))
+    assert ob.learn("rls", shards, workers=1, backend="numpy").n_samples_seen_ == 20
+
+
 THERE: set[int] = set()
 MOST: list[int] = []
 
