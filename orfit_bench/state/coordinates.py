@@ -121,19 +121,20 @@ def _pending(rule: StateRule, state: LearnerState, change: Change) -> Any:
     return waiting.with_rows(rule.backend.asarray(rows.astype(rule.dtype)), Y)
 
 
-def with_new_prior(rule: StateRule, state: LearnerState, change: Change) -> LearnerState:
+def with_new_prior(rule: StateRule, state: LearnerState, change: Change, to: Change | None = None) -> LearnerState:
     """The state that the same rows would have given, had the prior held in the coordinates after `change`, not before.
 
-    This is the merge of a learner without rows and of this one, whose prior is that in the coordinates before.
-    ValueError where too few digits are left.
+    With `to`, it would have held in others, which `to` turns into those after `change`. This is the merge of a learner
+    without rows and of this one, whose prior is that in the coordinates before. ValueError where too few digits are
+    left.
     """
     how = rule.method.combine.merge
     if how is None or how.kind != "exact" or not state.n_steps:
         return state
     start = wide(start_of(rule, state.sizes))
-    old = fields_in(rule, start, change)
+    old, new = fields_in(rule, start, change), start if to is None else fields_in(rule, start, to)
     fields, eps = wide(rule.layout(state.sizes).arrays(state.arrays)), float(np.finfo(rule.dtype).eps)
     how_many = state.n_steps, state.n_samples, eps
-    merged = how.rule(Side(start, old, 0, 0, eps), Side(fields, old, *how_many), rule.settings)
-    new = placed(rule, state, in_dtype(rule, with_derived(rule, {**start, **merged})))
-    return replace(new, has_warned=state.has_warned)
+    merged = how.rule(Side(new, old, 0, 0, eps), Side(fields, old, *how_many), rule.settings)
+    found = placed(rule, state, in_dtype(rule, with_derived(rule, {**new, **merged})))
+    return replace(found, has_warned=state.has_warned)

@@ -156,3 +156,64 @@ def test_classes_of_both_parts_are_kept() -> None:
     assert list(a.classes_) == list(single.classes_)
     close(a.decision_function(X), single.decision_function(X))
     close(a.predict_proba(X), single.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "method", [("ridge", {}), ("rls", {}), ("rls", {"form": "square_root"}), ("kalman", {})], ids=str
+)
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize("n", [8, 20, 70])
+def test_nearly_equal_first_rows_cost_no_digits(n, one_by_one, method):
+    """The prior is that by the moments after row 8 or 64, however small the spread of the first rows was."""
+    for seed, difference in enumerate((1e-2, 1e-4, 1e-6, 1e-9, 1e-12)):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal(n)
+        x[1] = x[0] + difference
+        y, k = x + rng.standard_normal(n), 8 if n < 64 else 64
+        Z = np.stack([(x - x[:k].mean()) / x[:k].std(), np.ones(n)], axis=1)
+        want = Z @ np.linalg.solve(Z.T @ Z + np.eye(2), Z.T @ y)
+        pipeline = ob.pipeline("standardize", "intercept", ob.create(method[0], **method[1]))
+        for part in np.split(np.arange(n), range(1, n) if one_by_one else []):
+            pipeline.partial_fit(x[part, None], y[part])
+        np.testing.assert_allclose(pipeline.predict(x[:, None]), want, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["ridge", "rls", "kalman"])
+def test_nearly_equal_first_rows_are_no_outliers_in_float32(method):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 3)) + 5
+    X[1, 2] = X[0, 2] + 1e-4
+    pipeline = ob.pipeline("standardize", "intercept", ob.create(method, dtype="float32")).partial_fit(X, X.sum(axis=1))
+    assert abs(pipeline.predict(X) - X.sum(axis=1)).max() < 0.1
+
+
+@pytest.mark.parametrize("method", ["ridge", "rls", "kalman", "class_rls"])
+@pytest.mark.parametrize("difference", [1e-3, 1e-7])
+@pytest.mark.filterwarnings("ignore::orfit_bench.errors.AccuracyWarning")
+def test_predictions_in_a_chunk_are_those_before_each_row(difference, method):
+    """Also where the prior moves with the coordinates, as it does after nearly equal first rows."""
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((20, 2)) + 3
+    rows[1] = rows[0] + difference
+    targets: Any = rows @ [1.0, 2.0] + rng.standard_normal(20)
+    if method == "class_rls":
+        targets = np.array(list("aabcba"))[rng.integers(0, 6, 20)]
+        targets[2] = "new"
+    weights = None if method in ("kalman", "class_rls") else rng.integers(1, 3, 20).astype(float)
+    one_by_one, chunk = make(method), make(method)
+    found = []
+    for i in range(20):
+        part = slice(i, i + 1)
+        given = {} if weights is None else {"sample_weight": weights[part]}
+        found.append(one_by_one.prequential(rows[part], targets[part], **given)[0])
+    got = chunk.prequential(rows, targets, **({} if weights is None else {"sample_weight": weights}))
+    if method == "class_rls":
+        found = [np.pad(scores, (0, got.shape[1] - len(scores))) for scores in found]
+        twin = make(method).partial_fit(rows[:2], targets[:2])
+        np.testing.assert_allclose(got[2][:2], twin.decision_function(rows[2:3])[0][:2], rtol=1e-9, atol=1e-12)
+    else:
+        given = {} if weights is None else {"sample_weight": weights[:2]}
+        twin = make(method).partial_fit(rows[:2], targets[:2], **given)
+        np.testing.assert_allclose(twin.predict(rows[2:3]), got[2:3], rtol=1e-9)
+    np.testing.assert_allclose(np.array(found), got, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(chunk.weights(), one_by_one.weights(), rtol=1e-9)

@@ -11,7 +11,7 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.moves import Segment, segments
-from orfit_bench.learners.pipelines.position import PRIOR_MOVES, Position
+from orfit_bench.learners.pipelines.position import PRIOR_MOVES, SETTLED, Position
 from orfit_bench.learners.pipelines.standardizer import RunningMoments, Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
 from orfit_bench.state.state import LearnerState
@@ -47,16 +47,22 @@ def learn(
     backup = None if [part.move for part in parts] == [None] else learner.copy()
     found: list[Any] = []
     start, seen, width, warning = 0, learner.n_samples_seen_, 0, None
+    has_prior = _has_exact_merge(learner)
     try:
-        for start, stop, move, moves_prior in _calls(parts, learner):
-            before = learner.live_state, position
-            if move is not None:
+        for (start, stop, move, number), moves_prior in _calls(parts, learner):
+            before, predicted = (learner.live_state, position), None
+            wider = position.with_prior_there(learner, move) if move and has_prior and number < SETTLED else None
+            if wider is not None:
+                if verb == "prequential":
+                    predicted = _predicted(learner, position.rows(X[start:stop], standardizer))
+                learner.live_state, position = wider
+            elif move is not None:
                 position = position.moved(learner, move)
             rows = Intercept().transform(position.rows(X[start:stop], standardizer))
             width = rows.shape[1]
             Y, some = (targets, given) if len(rows) == len(X) else _cut(targets, given, start, stop)
-            answer, late = _call(learner, verb, rows, Y, some)
-            found.append(answer)
+            answer, late = _call(learner, verb if predicted is None else "partial_fit", rows, Y, some)
+            found.append(answer if predicted is None else _with_all_classes(predicted, learner))
             warning = warning or late
             if moves_prior:
                 position = position.with_prior_here(learner)
@@ -126,6 +132,19 @@ def _call(
         return None, warning
 
 
+def _predicted(learner: Learner, rows: Array) -> Any:
+    """What `prequential` returns for rows before the first of them is learned."""
+    score = getattr(learner, "decision_function" if learner.method.traits.labels else "predict")
+    return score(Intercept().transform(rows))
+
+
+def _with_all_classes(predicted: Any, learner: Learner) -> Any:
+    """The scores with a column for a class that was new in their row; other predictions as they are."""
+    if not learner.method.traits.labels or learner.live_state is None:
+        return predicted
+    return _widened(predicted, len(learner.live_state.classes), learner.rule.namespace)
+
+
 def _return(learner: Learner, state: LearnerState | None, position: Position) -> Position:
     """Return to a state and its position; without the rows that were pending, which were part of the refused step."""
     if state is not learner.live_state:
@@ -146,16 +165,24 @@ def _error_of_call(
     return error
 
 
-def _calls(parts: Sequence[Segment], learner: Learner) -> Iterator[tuple[int, int, Any, bool]]:
-    """The parts, and whether the prior moves after them; where it does, the first row of a part comes alone."""
-    how = learner.method.combine.merge
-    for start, stop, move, number in parts:
-        moves_prior = number in PRIOR_MOVES and move is not None and how is not None and how.kind == "exact"
-        if moves_prior and stop > start + 1:
-            yield start, start + 1, move, True
-            yield start + 1, stop, None, False
+def _calls(parts: Sequence[Segment], learner: Learner) -> Iterator[tuple[Segment, bool]]:
+    """The parts, and whether the prior moves after them; where it does or may, the first row of a part comes alone."""
+    has_prior = _has_exact_merge(learner)
+    for part in parts:
+        start, stop, move, number = part
+        may_move_prior = number <= SETTLED and move is not None and has_prior
+        moves_prior = number in PRIOR_MOVES and may_move_prior
+        if may_move_prior and stop > start + 1:
+            yield Segment(start, start + 1, move, number), moves_prior
+            yield Segment(start + 1, stop, None, number), False
         else:
-            yield start, stop, move, moves_prior
+            yield part, moves_prior
+
+
+def _has_exact_merge(learner: Learner) -> bool:
+    """Whether the rows and the prior of a learner can be separated."""
+    how = learner.method.combine.merge
+    return how is not None and how.kind == "exact"
 
 
 def _has_length(value: Any, rows: int) -> bool:

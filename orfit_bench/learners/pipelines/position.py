@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +15,15 @@ from orfit_bench.learners.pipelines.coordinates import Coordinates, refuse_overf
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept, Transform
 from orfit_bench.state import coordinates as states
+from orfit_bench.state.state import LearnerState
 
 Array = np.ndarray[Any, Any]
 
 PRIOR_MOVES = (8, 64)
 """The rows at which the prior moves to the moments; after the last of them it stays."""
 SETTLED = PRIOR_MOVES[-1]
+GROWTH = 64
+"""The prior also moves, before it is settled, where the spread of a column is so many times that of the prior."""
 
 
 def refusal(transforms: Sequence[Transform], learner: Learner) -> str:
@@ -76,6 +80,26 @@ class Position:
             change = self.current.with_spread(self.current, to).to(to)
             learner.live_state = states.expressed(learner.rule, state, change)
         return replace(self, current=to, prior=self.prior.with_spread(self.current, to))
+
+    def with_prior_there(self, learner: Learner, to: Coordinates) -> tuple[LearnerState, Position] | None:
+        """The state and the position after a move by which the prior moves too; None where it need not, or cannot.
+
+        It must where nearly equal first readings have made it narrow: after the move it would be so vague that the next
+        rows leave few digits of what is known. The state is separated from it where it is not vague. It cannot where a
+        column varies for the first time, since rows before the move do not have its spread.
+        """
+        state = learner.live_state
+        if state is None or self.current is None or self.prior is None:
+            return None
+        before, prior = self.current, self.prior.with_spread(self.current, to)
+        if (to.varied != before.varied).any() or not (to.spread > GROWTH * prior.spread).any():
+            return None
+        with suppress(ValueError):  # too few digits are left to separate it from the rows
+            here = states.expressed(learner.rule, state, before.to(prior))
+            there = states.with_new_prior(learner.rule, here, prior.to(prior), to.to(prior))
+            found = states.expressed(learner.rule, there, prior.to(to))
+            return found, replace(self, current=to, prior=to)
+        return None
 
     def with_prior_here(self, learner: Learner) -> Position:
         """The position whose prior holds in the present coordinates, as if it had from the first row on."""
