@@ -29,6 +29,7 @@ def kinds_for(dtype: np.dtype[Any]) -> str:
 
 def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
     """A C-ordered array of dtype, finite or not; TypeError for what is no real number, ValueError for overflow."""
+    refuse_categories(value, name)
     array = as_array(value, name, xp)
     given = host_dtype(array)
     if given.kind not in kinds_for(dtype):
@@ -93,6 +94,13 @@ def refuse_masked(value: object, name: str) -> None:
         raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
     if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
         raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
+
+
+def refuse_categories(value: object, name: str) -> None:
+    """Raise TypeError for categories of pandas, which NumPy would take for the numbers that they are named by."""
+    if type(value) is not np.ndarray and getattr(getattr(value, "dtype", None), "name", "") == "category":
+        remedy = OF_LABELS if name == "y" else ""
+        raise TypeError(f"{name}: got {type(value).__name__} of dtype category, want real numbers{remedy}")
 
 
 def as_array(value: Any, name: str, xp: ModuleType) -> Array:

@@ -80,6 +80,15 @@ def test_missing_values_are_refused_by_column_and_row(table: Any) -> None:
         lms().partial_fit(table, [1.0, 2.0])
 
 
+@pytest.mark.parametrize("values", [pd.Categorical([7, 3]), pd.CategoricalIndex([7, 3])])
+def test_categories_that_are_no_column_are_no_numbers(values: Any) -> None:
+    with pytest.raises(TypeError, match=r"y: got Categorical.* of dtype category, want real numbers"):
+        lms().partial_fit(X[:2], values)
+    with pytest.raises(TypeError, match=r"sample_weight: got Categorical.* of dtype category, want real numbers"):
+        ob.create("rls", backend="numpy").partial_fit(X[:2], [1.0, 2.0], sample_weight=values)
+    assert ob.create("class_rls", backend="numpy").partial_fit(X[:2], values).classes_.tolist() == [7, 3]
+
+
 def test_a_value_that_is_not_finite_is_refused_by_the_name_of_its_column() -> None:
     table = pd.DataFrame({"a": [0.5, 1.0], "b": [1.0, np.nan]})
     for backend in ("numpy", "numba"):
