@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from orfit_bench.conformance.causes import describe
 from orfit_bench.models import model_named
 from orfit_bench.spec import LINEAR, Model
-from orfit_bench.spec.arrays import host_dtype
+from orfit_bench.spec.arrays import host_dtype, spacing
 
 Array = NDArray[Any]
 FEATURES = 3
@@ -122,17 +122,12 @@ def _is_close(a: Array, b: Array, *sources: Array) -> bool:
 
     Their precision is that of the coarsest, or of the sources that they were computed from.
     """
-    eps = max(_eps(one) for one in (a, b, *sources))
+    eps = max(spacing(one) for one in (a, b, *sources))
     return _agree(a, b, max(ROUNDING, eps**0.5 if eps > FINE else 0.0))
 
 
 def _agree(a: Array, b: Array, tolerance: float) -> bool:
     return bool(abs(a - b).max(initial=0.0) <= tolerance * (1 + abs(b).max(initial=0.0)))
-
-
-def _eps(a: Array) -> float:
-    """The spacing of the numbers of an array at 1; 0 of integers."""
-    return float(np.finfo(a.dtype).eps) if a.dtype.kind == "f" else 0.0
 
 
 def _find_wrong_start(model: Model, outputs: int) -> str:
@@ -183,7 +178,7 @@ def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
         J = _jacobian(model, w, x)
         if J.shape != (outputs, p):
             return f"jacobian gives shape {J.shape}, want {(outputs, p)}"
-        eps = _eps(_call(model.predict, "predict", w, x[None]))
+        eps = spacing(_call(model.predict, "predict", w, x[None]))
         size = STEP if eps <= FINE else eps ** (1 / 3)  # a smaller step would show rounding
         steps = size * np.eye(p)
         moved = [[np.asarray(model.predict(w + sign * step, x[None]))[0] for step in steps] for sign in (1, -1)]
@@ -212,11 +207,9 @@ def _find_wrong_vjp(model: Model, w: Array, X: Array, outputs: int) -> str:
         return f"vjp gives shape {g.shape}, want {w.shape}"
     jacobians = [_jacobian(model, w, x) for x in X]
     want = np.sum([J.T @ e for J, e in zip(jacobians, E, strict=True)], axis=0)
-    return (
-        ""
-        if _is_close(g, want, *jacobians)
-        else f"vjp differs by {abs(g - want).max():.1e} from the sum of J's rows by E"
-    )
+    if _is_close(g, want, *jacobians):
+        return ""
+    return f"vjp differs by {abs(g - want).max():.1e} from the sum of J's rows by E"
 
 
 def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:

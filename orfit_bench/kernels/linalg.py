@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -95,13 +96,7 @@ def root_of(P: Array) -> Array:
 
     Rounding errors of each row are relative to its own deviation.
     """
-    size = deviations_of(P)
-    if is_diagonal(P):
-        return np.diag(size)
-    try:
-        return np.linalg.cholesky(P)
-    except np.linalg.LinAlgError:
-        return _eigenvectors_root(P, size, 0.0)
+    return _root(P, 0.0)
 
 
 def root_of_noise(Q: Array) -> Array:
@@ -109,31 +104,19 @@ def root_of_noise(Q: Array) -> Array:
 
     Its root would be much larger than rounding: a deviation of sqrt(eps) in a direction that has no noise.
     """
-    size, eps = deviations_of(Q), float(np.finfo(Q.dtype).eps)
-    if is_diagonal(Q):
+    return _root(Q, ROUNDING * float(np.finfo(Q.dtype).eps))
+
+
+def _root(P: Array, least: float) -> Array:
+    """The root without the directions in which the correlations are at most `least` times their largest eigenvalue."""
+    diagonal = np.diagonal(P)
+    size = np.sqrt(np.maximum(diagonal, 0))
+    if np.count_nonzero(P) == np.count_nonzero(diagonal):
         return np.diag(size)
-    try:
-        S: Array = np.linalg.cholesky(Q)
-        if (np.diagonal(S) > eps**0.25 * size).all():
+    with suppress(np.linalg.LinAlgError):
+        S: Array = np.linalg.cholesky(P)
+        if not least or (np.diagonal(S) > np.finfo(P.dtype).eps ** 0.25 * size).all():
             return S
-    except np.linalg.LinAlgError:
-        pass
-    return _eigenvectors_root(Q, size, ROUNDING * eps)
-
-
-def deviations_of(P: Array) -> Array:
-    """The square roots of the variances; 0 of a negative one."""
-    found: Array = np.sqrt(np.maximum(np.diagonal(P), 0))
-    return found
-
-
-def is_diagonal(P: Array) -> bool:
-    """Whether all covariances are zero."""
-    return bool(np.count_nonzero(P) == np.count_nonzero(np.diagonal(P)))
-
-
-def _eigenvectors_root(P: Array, size: Array, least: float) -> Array:
-    """The root by eigenvalues of the correlations, without those that are at most `least` times the largest one."""
     unit = inverse_or_zero(size)[:, None]
     values, U = np.linalg.eigh(unit * P * unit.T)
     return np.asarray(size[:, None] * U * np.sqrt(np.where(values > least * values[-1], np.maximum(values, 0), 0)))

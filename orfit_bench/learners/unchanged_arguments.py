@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.arrays import copy_of, host_dtype
+from orfit_bench.spec.arrays import copy_of, spacing
 from orfit_bench.spec.backend import Array
 
 
@@ -38,7 +38,7 @@ class FirstCalls:
             raise
         if changed := self._restored(names, arguments, before):
             raise ValueError(f"model {self._model!r}: {what} writes to {changed}: let it work on a copy")
-        self._eps[what] = max(map(_eps, found if isinstance(found, (tuple, list)) else [found]), default=0.0)
+        self._eps[what] = max(map(spacing, found if isinstance(found, (tuple, list)) else [found]), default=0.0)
         if all(a.shape[0] for a in arguments):  # without rows there is nothing to write to
             self._seen.add(what)
         return found
@@ -58,9 +58,3 @@ class FirstCalls:
                 a[...] = old
                 changed.append(name)
         return " and ".join(changed)
-
-
-def _eps(found: object) -> float:
-    """The spacing of the numbers of an array at 1; 0 of what has none."""
-    dtype: np.dtype[Any] = host_dtype(found) if hasattr(found, "dtype") else np.dtype(object)
-    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0

@@ -41,6 +41,13 @@ def host_dtype(a: Array) -> np.dtype[Any]:
         return np.dtype(object)
 
 
+def spacing(a: object) -> float:
+    """The spacing of the floating-point numbers of an array at 1; 0 for anything else."""
+    if not hasattr(a, "dtype") or (dtype := host_dtype(a)).kind != "f":
+        return 0.0
+    return float(np.finfo(dtype).eps)
+
+
 def cast(a: Array, dtype: np.dtype[Any]) -> Array:
     """A copy of an array in a dtype of NumPy, where it lies."""
     if hasattr(a, "astype"):
