@@ -22,7 +22,7 @@ def array_type(xp: ModuleType) -> type:
 
 
 def native_dtype(xp: ModuleType, dtype: np.dtype[Any]) -> Array:
-    """What the functions of a namespace take for a dtype of NumPy."""
+    """The dtype of a namespace that corresponds to a dtype of NumPy."""
     return dtype if xp is np else getattr(xp, dtype.name)
 
 
@@ -49,7 +49,7 @@ def spacing(a: object) -> float:
 
 
 def cast(a: Array, dtype: np.dtype[Any]) -> Array:
-    """A copy of an array in a dtype of NumPy, where it lies."""
+    """A copy of an array in a dtype of NumPy, on the device of the array."""
     if hasattr(a, "astype"):
         return a.astype(dtype)
     xp = a.__array_namespace__()
@@ -62,7 +62,7 @@ def copy_of(a: Array, xp: ModuleType) -> Array:
 
 
 def take(a: Array, index: slice | Sequence[int] | NDArray[Any]) -> Array:
-    """Entries along the first dimension of an array, where it lies: a copy."""
+    """A copy of entries along the first dimension of an array, on its device."""
     if isinstance(a, np.ndarray):
         return a[index].copy() if isinstance(index, slice) else a[index]  # an index of integers copies
     xp = a.__array_namespace__()
@@ -70,7 +70,7 @@ def take(a: Array, index: slice | Sequence[int] | NDArray[Any]) -> Array:
 
 
 def enlarged(a: Array, shape: tuple[int, ...]) -> Array:
-    """An array of this shape that begins with `a` along each dimension, with zeros behind it; `a` where it fits."""
+    """`a` padded with zeros at the end of each dimension to this shape; `a` itself if it has the shape."""
     if a.shape == shape:
         return a
     found = a.__array_namespace__().zeros(shape, dtype=a.dtype)
@@ -89,12 +89,12 @@ def transposed(a: Array, xp: ModuleType) -> Array:
 
 
 def contiguous(a: Array, xp: ModuleType) -> Array:
-    """The array in C order, where its library knows an order; the standard knows none."""
+    """The array in C order if its library has memory orders; the array API standard defines none."""
     return xp.ascontiguousarray(a) if hasattr(xp, "ascontiguousarray") else a
 
 
 def to_host(a: Array) -> NDArray[Any]:
-    """A NumPy array of what may lie on a device, in its own dtype; what is in host memory already is not copied."""
+    """The array as a NumPy array of the same dtype; it is copied only if it is on a device."""
     if isinstance(a, np.ndarray) or not hasattr(a, "__dlpack_device__"):
         return np.asarray(a)
     return np.from_dlpack(a, device="cpu")

@@ -45,13 +45,13 @@ class Backend:
     device_info: Callable[[], Mapping[str, str]] = dict
     """Name, driver and runtime of the device, recorded in results and states."""
     compiled: Callable[[Any], Sequence[str]] | None = None
-    """The signatures of a kernel module that are compiled so far; None for a backend without a compiler."""
+    """The signatures of a kernel module that have been compiled so far; None for a backend without a compiler."""
     compile: Callable[[Any, str], None] | None = None
     """Compile a kernel module for a dtype and cache it for later processes; None if nothing is cached."""
     load: Callable[[Any, str], None] | None = None
-    """Load what is cached of a kernel module for a dtype, and compile nothing; None if nothing is cached."""
+    """Load the cached code of a kernel module for a dtype without compiling anything; None if nothing is cached."""
     complete: bool = False
-    """Whether it has kernels for all methods of the catalogue with all their capabilities but complex numbers."""
+    """Whether it has kernels for all methods of the catalogue with all their capabilities except complex numbers."""
 
     @property
     def described(self) -> dict[str, str]:

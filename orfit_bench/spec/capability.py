@@ -1,4 +1,4 @@
-"""Capabilities: what a method allows, and what a kernel says that it lacks."""
+"""Capabilities: optional features that a method allows, and those that a kernel declares missing."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import equal_values
 
 FLEETS = "fleets"
-"""What a kernel may name in LACKS beside its capabilities: why it has no `fleet_learn`."""
+"""A further key that LACKS can have in addition to capabilities: why the kernel does not have `fleet_learn`."""
 
 Capability = Literal["rows", "models", "blocks", "smoothing", "float32", "complex"]
 MEANING: dict[Capability, str] = {
     "rows": "rows in order, at once",
     "models": "nonlinear models, by linearized blocks",
     "blocks": "several rows as one step",
-    "smoothing": "the smoother behind the filter",
+    "smoothing": "the smoother of a filter",
     "float32": "single precision",
     "complex": "complex numbers",
 }
-"""Every capability; float64 is what all kernels compute."""
+"""All capabilities. float64 is not one of them, since all kernels compute in float64."""
 OPTIONAL = ("complex",)
-"""What a backend may leave out and still declare itself complete."""
+"""Capabilities that a backend need not have to be declared complete."""
 
 
 def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
-    """What a method allows, with the functions that its kernel offers for it."""
+    """The capabilities that a method allows, with the functions that its kernel needs for each."""
     spec, kind = method.kernel, method.traits
     block = ("update", *(["store"] if spec.needs_post_step_gradients else []), *(["ahead"] if spec.lookahead else []))
     rows = (*kind.rows, "solve") if method.state.solution else kind.rows
@@ -45,10 +45,11 @@ def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
 
 
 def lacking(kernel: object, method: Method) -> dict[Capability, str]:
-    """The capabilities that the kernel declares to lack, each with its reason; all of them if the kernel is absent.
+    """The capabilities that the kernel declares missing, each with its reason; all of them if the kernel is absent.
 
     A kernel module declares LACKS = {"models": "why", "forgetting_factor=0": "why", ...}; the settings among them are
-    returned by `lacking_settings`. TypeError or ValueError where it names something unknown.
+    returned by `lacking_settings`. Raises TypeError if LACKS is not a mapping, ValueError if it names something
+    unknown.
     """
     if isinstance(kernel, Absent):
         return dict.fromkeys(allowed(method), kernel.reason)
@@ -62,13 +63,13 @@ def lacking(kernel: object, method: Method) -> dict[Capability, str]:
             f"LACKS names {strange[0]!r}, want some of {known}, or a setting as in 'ridge=0'; for rows offer "
             "Absent(reason)"
         )
-    if not getattr(kernel, "COMPLEX", False):  # a kernel that forgets a conjugation would be wrong without a sign
+    if not getattr(kernel, "COMPLEX", False):  # a kernel that forgets a conjugation would be silently wrong
         lacks = {"complex": "its kernel computes with real numbers only", **lacks}
     return {name: str(lacks[name]) for name in allowed(method) if name in lacks}
 
 
 def missing_function(kernel: object, method: Method) -> str:
-    """The first function that the kernel promises and does not have, with the remedy; empty if it has all."""
+    """The first required function that the kernel does not have, with the remedy; empty if it has all."""
     lacks = lacking(kernel, method)
     for capability, functions in allowed(method).items():
         for name in functions:
@@ -80,9 +81,10 @@ def missing_function(kernel: object, method: Method) -> str:
 
 
 def lacking_settings(kernel: object, method: Method) -> dict[str, tuple[str, Any]]:
-    """The settings that the kernel says it lacks: each entry of LACKS that names one, with its name and value.
+    """The entries of LACKS that name a setting, each with the name and the value.
 
-    ValueError where one is no setting, has no such value, or is the default: without that the kernel would be absent.
+    Raises ValueError for an unknown setting, an invalid value, or the default: a kernel without it must be declared
+    absent.
     """
     known = {setting.name: setting for setting in method.settings}
     found: dict[str, tuple[str, Any]] = {}
@@ -111,7 +113,7 @@ def _value(text: str) -> object:
 
 
 def lacking_setting(kernel: object, method: Method, values: Mapping[str, Any]) -> tuple[str, str]:
-    """The first of these settings that the kernel lacks, as LACKS names it, and its reason; empty if it has all."""
+    """The key and the reason in LACKS of the first of these settings that the kernel lacks; empty if it lacks none."""
     if not getattr(kernel, "LACKS", None):
         return "", ""
     for key, (name, value) in lacking_settings(kernel, method).items():
@@ -121,14 +123,14 @@ def lacking_setting(kernel: object, method: Method, values: Mapping[str, Any]) -
 
 
 def require_settings(kernel: object, method: Method, backend: Backend, values: Mapping[str, Any]) -> None:
-    """LackingError, with the kernel's reason, where it lacks one of these settings."""
+    """Raise LackingError, with the kernel's reason, if it lacks one of these settings."""
     key, reason = lacking_setting(kernel, method, values)
     if key:
         raise LackingError(f"{method.name} on {backend.name} lacks {key}: {reason}; choose another value or backend")
 
 
 def require(name: Capability, kernel: object, method: Method, backend: Backend) -> None:
-    """LackingError, with the kernel's reason, where it lacks a capability."""
+    """Raise LackingError, with the kernel's reason, if it lacks a capability."""
     if reason := lacking(kernel, method).get(name):
         raise LackingError(
             f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}; choose another backend"
@@ -136,7 +138,7 @@ def require(name: Capability, kernel: object, method: Method, backend: Backend) 
 
 
 def fleet_absence(kernel: object, method: Method) -> str:
-    """Why the kernel learns no fleets; empty if it does. Every method allows them, but no backend has to offer them."""
+    """Why the kernel learns no fleets; empty if it does. Every method allows them; backends need not."""
     if isinstance(kernel, Absent):
         return kernel.reason
     lacking(kernel, method)  # refuses a LACKS that names something unknown
@@ -146,7 +148,7 @@ def fleet_absence(kernel: object, method: Method) -> str:
 
 
 def require_fleets(kernel: object, method: Method, backend: Backend) -> None:
-    """LackingError, with the reason, where a kernel learns no fleets."""
+    """Raise LackingError, with the reason, if a kernel does not learn fleets."""
     if reason := fleet_absence(kernel, method):
         raise LackingError(
             f"{method.name} on {backend.name} lacks {FLEETS} (many learners by one call): {reason}; "

@@ -1,4 +1,4 @@
-"""What a stream delivers: rows with their targets, and those that are never learned."""
+"""The data of a stream: rows to learn with their targets, and rows that are never learned."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Pair = tuple[Array, Array]
 Rows = tuple[Array, Array | None]
-"""X and y; y is None where the stream offers rows alone."""
+"""X and y; y is None if the stream has no targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a stream delivers.
+    """The data of a stream.
 
     Parameters
     ----------
     X : array, shape (n, d)
         Rows in their order. An object with a length and slices is enough.
     y : array, shape (n,) or (n, c), optional
-        Their targets, numbers or labels (n,), likewise. Without them the stream offers rows alone, for subspaces.
+        Their targets, numbers or labels (n,); here, too, a length and slices are enough. Without targets, only methods
+        of kind subspace can learn the stream.
     test : tuple of arrays, optional
         A pair (X, y) of rows that are never learned, in the layout of X and y.
     validation : tuple of arrays, optional
@@ -33,7 +34,7 @@ class Data:
     tasks : tuple of int
         The row numbers at which the tasks begin, with the end: task i is rows tasks[i] to tasks[i + 1].
     feature_names : tuple of str
-        The names of the columns of X, where they have any.
+        The names of the columns of X, if they have any.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class Data:
 
 
 def _check_lengths(part: str, X: Array, y: Array | None) -> None:
-    """ValueError unless y, if there is one, has a target for each row."""
+    """ValueError unless y, if given, has a target for each row."""
     if y is not None and len(y) != len(X):
         raise ValueError(f"{part}y: got {len(y)} targets, want {len(X)}, one for each row of X")
 
@@ -94,7 +95,7 @@ def _check_names(names: tuple[str, ...], shape: tuple[int, ...]) -> None:
 
 
 def _check_part(name: str, part: Rows, data: Data) -> None:
-    """ValueError unless rows that are not learned have as many columns, features and outputs, as those that are."""
+    """ValueError unless test or validation rows have as many features and outputs as the rows to learn."""
     if not isinstance(part, (tuple, list)) or len(part) != 2:
         raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")
     X, y = part
@@ -108,7 +109,7 @@ def _check_part(name: str, part: Rows, data: Data) -> None:
 
 
 def refuse_empty(data: Data) -> None:
-    """ValueError where there are no rows to learn, or to test on."""
+    """ValueError if there are no rows to learn, or if a test or validation set is empty."""
     if not len(data.X):
         raise ValueError("X has no rows, want at least one")
     for name, part in (("test", data.test), ("validation", data.validation)):
@@ -126,5 +127,5 @@ def without_slices(name: str, part: Any) -> str:
 
 
 def _shape(a: Any) -> tuple[int, ...]:
-    """The shape of rows; empty for what has none, which needs slices only, and for no targets."""
+    """The shape of X or y; empty for None and for objects without a shape."""
     return np.shape(a) if isinstance(a, (list, tuple)) else tuple(getattr(a, "shape", ()))

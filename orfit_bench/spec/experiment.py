@@ -11,7 +11,7 @@ from typing import NamedTuple
 from orfit_bench.errors import UnavailableError
 
 Progress = Callable[[int, int, str], None]
-"""Called at the start and after each cell, with the numbers of finished and of all cells and the last one's name."""
+"""Called at the start and after each cell: progress(finished cells, all cells, name of the last finished cell)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Experiment:
         """Refuse an invalid declaration."""
         for field in ("name", "source", "summary", "runner"):
             if not isinstance(value := getattr(self, field), str) or not value:
-                raise TypeError(f"experiment {self.name!r}: {field}={value!r}, want a text")
+                raise TypeError(f"experiment {self.name!r}: {field}={value!r}, want a non-empty string")
         if not all(part.isidentifier() for part in self.runner.replace(":", ".").split(".")) or ":" not in self.runner:
             raise ValueError(f"experiment {self.name!r}: runner={self.runner!r}, want 'package.module:function'")
         if not isinstance(self.seconds, int) or self.seconds < 0:

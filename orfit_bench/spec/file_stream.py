@@ -21,17 +21,17 @@ from orfit_bench.tables.rows import Cursor, View
 from orfit_bench.tables.sources import Source
 
 IN_MEMORY = 400e6
-"""Bytes up to which rows are kept in memory; more are read in batches, again in each pass."""
+"""Largest size of rows in bytes that is kept in memory; larger ones are read in batches, again in each pass."""
 SETTINGS = (
     Setting("path", Text(), "", "path or URL of a .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .npy or .zarr file"),
-    Setting("target", Names(), [], "column to predict, or several; none for methods that learn rows alone"),
+    Setting("target", Names(), [], "column to predict, or several; none for methods that learn rows without targets"),
     Setting("test", Number(0, 1, closed="left"), 0.0, "share of the rows, the last ones, that only measure the error"),
     Setting(
         "time", Text(), None, "column that orders the rows and is not learned; None: as in the file", optional=True
     ),
     Setting("drop", Names(), [], "columns that are not learned"),
-    Setting("texts", Choice(("refuse", "one_hot")), "refuse", "what columns of texts become"),
-    Setting("categorical", Names(), [], "columns of texts, integers or booleans that become a column for each value"),
+    Setting("texts", Choice(("refuse", "one_hot")), "refuse", "what columns of strings become"),
+    Setting("categorical", Names(), [], "columns of strings, integers or booleans that become a column for each value"),
     Setting("missing", Choice(("refuse", "indicators")), "refuse", "what missing values become"),
     Setting(
         "gaps", Choice(("refuse", "keep")), "refuse", "what rows without a target become; filters only predict them"
@@ -41,7 +41,7 @@ SETTINGS = (
 
 
 def stream_of_file(settings: Mapping[str, Any]) -> Stream:
-    """The stream with these settings as its defaults, and what its target offers."""
+    """The stream with these settings as its defaults, and with `offers` found from its target."""
     defaults = tuple(replace(s, default=s.check(settings.get(s.name, s.default))) for s in SETTINGS)
     given = {s.name: s.default for s in defaults}
     source = open_file(given["path"], _codes(given))
@@ -80,7 +80,7 @@ def load(
     gaps: str,
     n: int | None,
 ) -> Data:
-    """The rows of a source. ValueError or TypeError that names the column or row that cannot be learned."""
+    """The rows of a source; ValueError or TypeError names a column or row that cannot be learned."""
     columns = _features(source, {"target": target, "drop": drop, "time": time, "categorical": categorical})
     rows, learned = _count_rows(source, n, test)
     encoding = find_encoding(source, columns, texts == "one_hot", missing == "indicators", categorical)
@@ -155,7 +155,7 @@ def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _offered(source: Source, targets: Sequence[str], gaps: bool) -> Offers:
-    """What y holds; TypeError where the target holds neither numbers nor labels, or with gaps no numbers."""
+    """What y holds; TypeError if the target holds neither numbers nor labels, or, with gaps, anything but numbers."""
     kinds = [source.kinds[name] for name in targets]
     allowed = ("number", "integer", "boolean", *["text"] * (len(targets) == 1 and not gaps))
     if len(kinds) == 1 and kinds[0].startswith(ENCODED) and not gaps:  # categories that are integers or booleans

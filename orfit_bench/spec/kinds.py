@@ -1,4 +1,4 @@
-"""The kinds of methods: what each must declare, and what its learners are given and answer."""
+"""The kinds of methods: what each must declare, and what its learners receive and return."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Kind:
 
     name: KindName
     targets: Targets
-    """What comes with the rows; in "numbers with gaps" NaN is a missing value."""
+    """The targets of the rows; in "numbers with gaps", NaN is a missing value."""
     fields: tuple[str, ...] = ()
     """Fields that the learner itself reads or writes."""
     settings: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class Kind:
     rows: tuple[str, ...] = ("learn",)
     """Functions with which a kernel learns the rows of a linear model."""
     smoothing: tuple[str, ...] | None = None
-    """Functions behind a smoother, where learners of the kind have one."""
+    """Functions of a kernel that a smoother needs; None if learners of the kind have no smoother."""
 
     @property
     def labels(self) -> bool:

@@ -48,7 +48,7 @@ class Measured(NamedTuple):
     condition : float
         The condition number of the problem that was solved.
     wrong : int
-        The number of cases in which a claim that has no measure does not hold.
+        For a claim that either holds or does not: the number of cases in which it does not hold.
     """
 
     deviation: float
@@ -69,9 +69,9 @@ class Law:
     Parameters
     ----------
     check : callable
-        check(create, rows) learns with learners from `create(**settings)`, which are of the method, the backend and the
-        dtype under test, and compares with the result of an independent algorithm. It returns what it `Measured`. Its
-        docstring states the claim.
+        check(create, rows) trains learners from `create(**settings)`, which have the method, backend and dtype under
+        test, and compares them with the result of an independent algorithm. It returns a `Measured`. The first line of
+        its docstring states the claim.
     source : str
         The document and the theorem or equation.
     exponent : int
@@ -89,7 +89,7 @@ class Law:
     numbers: Numbers = "real"
 
     def __post_init__(self) -> None:
-        """Refuse a shape that no rows are made for, and a law without a claim."""
+        """Refuse an unknown shape or kind of numbers, and a law without a claim."""
         if self.shape not in get_args(Shape):
             raise ValueError(f"law {self.name!r}: shape {self.shape!r}, want one of {', '.join(get_args(Shape))}")
         if self.numbers not in get_args(Numbers):
@@ -104,7 +104,7 @@ class Law:
 
     @property
     def claim(self) -> str:
-        """The first line of the function's docstring; its name where Python has removed docstrings."""
+        """The first line of the function's docstring; the function's name if Python has removed docstrings."""
         return (self.check.__doc__ or self.name).strip().splitlines()[0]
 
 
@@ -120,7 +120,7 @@ class Equality:
     when: str
     law: Law
     batch: bool = False
-    """Whether `other` is a batch solution and no method."""
+    """Whether `other` is a batch solution instead of a method."""
 
 
 SAFETY_FACTOR = 8.0

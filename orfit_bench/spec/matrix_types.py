@@ -69,7 +69,7 @@ class MatrixOrTransition(Matrix):
 
 
 def covariance_defect(value: Matrices) -> str:
-    """Why numbers (...), or matrices (..., q, q) if ndim is at least 2, are no covariance; empty if they are."""
+    """Why numbers (...), or matrices (..., q, q) if ndim is at least 2, are not covariances; empty if they are."""
     if value.ndim < 2:
         return "negative" if (value < 0).any() else ""
     if value.shape[-1] != value.shape[-2]:

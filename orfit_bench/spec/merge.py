@@ -18,7 +18,7 @@ class Side:
     Parameters
     ----------
     fields : mapping of str to array
-        Its fields in host memory, in double precision; growing ones cut to what is used.
+        Its fields in host memory, in double precision; growing fields are cut to their used length.
     start : mapping of str to array
         The same fields before the first row.
     steps, rows : int
@@ -48,13 +48,13 @@ class Merge:
         Whether the result is that of learning b's rows after a's, the mean of the weights by rows seen, or an
         approximation of the first that `summary` describes.
     summary : str
-        What users read of it.
+        The description for users.
     rule : callable
-        rule(a, b, settings) returns the merged fields, given two `Side`; fields that it leaves out stay a's. It raises
-        ValueError where too few digits would be left.
+        rule(a, b, settings) returns the merged fields, given two `Side`; fields that it leaves out keep the values of
+        a. It raises ValueError if too few digits would be left.
     refuses : callable, optional
         refuses(settings, linear) returns why learners with these settings, on a linear model or not, cannot be merged,
-        or an empty text.
+        or an empty string.
     """
 
     kind: MergeKind
@@ -79,7 +79,7 @@ class Combine:
     averages : tuple of str
         Fields that `average` may replace by their mean. Default: none, and learners cannot be averaged.
     average_weights : mapping of str to str
-        Averaged fields that count by a 0-d field in their mean, as a running mean does by its sum of weights.
+        Maps an averaged field to the 0-d field that weights it in the mean: for a running mean, its sum of weights.
     derive : callable, optional
         derive(fields after `average`, settings) returns the fields that follow from the averaged ones, in host memory.
     """

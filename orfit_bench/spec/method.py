@@ -17,7 +17,7 @@ from orfit_bench.spec.weighting import Weighting
 WEIGHT_DIMS = ("parameter", "output")
 """The dimensions of weights, by which a linear model predicts X w."""
 OF_LEARNERS = ("method", "backend", "dtype", "random_state", "model", "initial_weights")
-"""The arguments of `create` that are no settings of a method."""
+"""The arguments of `create` that are not settings of a method."""
 
 
 def _no_draws(settings: Settings) -> int:
@@ -26,20 +26,20 @@ def _no_draws(settings: Settings) -> int:
 
 @dataclass(frozen=True, slots=True)
 class KernelSpec:
-    """What kernels of a method compute, and what they are given.
+    """What kernels of a method compute, and what they receive.
 
     Parameters
     ----------
     models : bool
         Whether they learn nonlinear models too, by `update`.
     has_complex_form : callable, optional
-        has_complex_form(settings) is whether the formulas hold for complex numbers, with conjugate transposes; kernels
-        that compute them say so by COMPLEX = True. Default: never.
+        has_complex_form(settings) returns whether the formulas hold for complex numbers, with conjugate transposes;
+        kernels that compute them declare COMPLEX = True. Default: never.
     blocks : bool
-        Whether `step(A, y)` may take several rows as one step.
+        Whether `step(A, y)` can learn several rows as one step.
     draws : callable, optional
-        draws(settings) is how many uniform numbers in [0, 1) are drawn for each gradient (on a
-        nonlinear model each row has one gradient per output). Default: none.
+        draws(settings) returns how many uniform numbers in [0, 1) are drawn for each gradient (on a nonlinear model
+        each row has one gradient per output). Default: none.
     lookahead : bool
         Whether gradients are taken at the weights that the kernel's `ahead(s, p)` returns.
     needs_targets : bool
@@ -49,8 +49,8 @@ class KernelSpec:
     weighting : Weighting, optional
         How the weight of a row counts. Default: there is no rule, and `sample_weight` is refused.
     needs_dense_rows : callable, optional
-        needs_dense_rows(settings) says why sparse rows cannot be learned in the columns that are not zero; it returns
-        an empty text where a step changes nothing in the others. Default: sparse rows are refused.
+        needs_dense_rows(settings) returns why sparse rows cannot be learned from their nonzero columns only, or an
+        empty string if a step changes nothing in the other columns. Default: sparse rows are refused.
     validate_rows : callable, optional
         validate_rows(settings, steps done, X, Y, is_step, linear) raises ValueError for rows that cannot be learned.
     """
@@ -74,11 +74,11 @@ class Method:
     Parameters
     ----------
     name : str
-        By which `create` knows it.
+        The name for `create`.
     summary : str
         One line for lists.
     formulas : str
-        The update in the letters of the source.
+        The update in the notation of the source.
     source : str
         Document and place.
     state : StateSpec
@@ -90,13 +90,13 @@ class Method:
     settings : tuple of Setting
         What users may choose.
     kernel : KernelSpec
-        What kernels compute and are given.
+        What kernels compute and receive.
     combine : Combine
         How learners are merged and averaged.
     examples : tuple of mappings
         Settings that change together, for the conformance kit; single settings are varied anyway.
     use_when, avoid_when : str
-        When to choose this method, and when and which other one serves better, in one to three sentences each.
+        When to choose this method, and when to choose which other method instead, in one to three sentences each.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class Method:
 
     @property
     def traits(self) -> Kind:
-        """What learners of this kind are given and return."""
+        """What learners of this kind receive and return."""
         return KINDS[self.kind]
 
     def _kind_problems(self) -> Iterator[str]:
@@ -179,8 +179,8 @@ class Method:
             return
         if weights and weights.dims != WEIGHT_DIMS:
             yield (
-                f"its weights {name!r} have the dimensions {weights.dims}, want {WEIGHT_DIMS}: give a field that is no "
-                f"matrix of weights another name, and declare predict()"
+                f"its weights {name!r} have the dimensions {weights.dims}, want {WEIGHT_DIMS}: give a field that is "
+                f"not a matrix of weights another name, and declare predict()"
             )
         merge = self.combine.merge
         if merge and merge.kind == "averaged" and not (weights or self.state.solution):

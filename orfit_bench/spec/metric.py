@@ -29,13 +29,13 @@ class Record:
     learner : Learner
         The learner after its last row. A metric must not change it; one of a plugin gets a copy.
     seconds : float
-        Wall time of learning, without set-up, compilation and evaluation; NaN where cells were not timed.
+        Wall time of learning, without set-up, compilation and evaluation; NaN if cells were not timed.
     rows_learned : int
         Rows learned over all passes and learners.
     rows : array, shape (points,)
         Number of rows learned at each recorded point.
     test_error : array, shape (points,)
-        Error on the test set at those points, its root for regression; NaN without a test set.
+        Error on the test set at those points, for regression its square root; NaN without a test set.
     task_error : array, shape (tasks, tasks)
         [i, j]: error on the rows of task j after the last row of task i; NaN for j > i.
     stream_error : float
@@ -43,7 +43,7 @@ class Record:
     a_priori : array, shape (n,), or None
         Squared a-priori errors of the first pass, NaN for missing y; regression and filters only.
     latency : array, shape (calls,)
-        Wall time in seconds of calls with a single row, of a learner of its own; empty where cells were not timed.
+        Wall time in seconds of calls with a single row, of a learner of its own; empty if cells were not timed.
     host_bytes : float
         Peak bytes allocated by Python and NumPy during a pass, without the data.
     device_bytes : float or None
@@ -74,17 +74,17 @@ class Metric:
     Parameters
     ----------
     name : str
-        A variable of the results, so none of `orfit_bench.spec.result_names`, such as "status" or "seed".
+        Name of a variable of the results; not one of `orfit_bench.spec.result_names`, such as "status" or "seed".
     unit, summary, formula, source : str
-        What tables and documents say of it.
+        Shown in tables and documents.
     better : {"lower", "higher"}
         Which values are better.
     measure : callable
         measure(record) returns the value, or None if the metric does not apply.
     tolerated : float
-        Relative change between two runs that counts as none, due to timing or the order of additions.
+        Relative change between two runs that is ignored, as an effect of timing or of the order of additions.
     floor : float
-        Values up to this count as zero, so that a change between two of them counts as none.
+        Values up to this count as zero: a change between two of them is ignored.
     memory : callable, optional
         memory(record) returns the bytes that `measure` allocates beyond a few numbers per row. Above the memory budget
         of a run, `measure` is not called.

@@ -30,11 +30,11 @@ class Model:
     Parameters
     ----------
     name : str
-        The name by which a saved state knows the model.
+        The name of the model in saved states.
     predict : callable
         predict(w (p,), X (n, d)) -> outputs (n, c).
     jacobian : callable
-        jacobian(w (p,), x (d,)) -> derivatives of the outputs by the parameters (c, p).
+        jacobian(w (p,), x (d,)) -> derivatives of the outputs with respect to the parameters (c, p).
     parameters : int or callable
         The number p, or a function (d, c) -> p.
     start : callable, optional
@@ -44,17 +44,17 @@ class Model:
         Layered models: shapes(d, c) -> the (inputs, outputs) of the matrix of each layer; their rows fill w in turn.
     layers : callable, optional
         Layered models: layers(w (p,), x (d,)) -> the input (inputs,) of each layer, the constant of a bias last. The
-        gradient of each output by the matrix of a layer is this vector times a row.
+        gradient of each output with respect to the matrix of a layer is this vector times a row.
     vjp : callable, optional
         vjp(w (p,), X (n, d), E (n, c)) -> (p,): the sum of the gradients of all outputs, each times its entry of E (a
-        vector-Jacobian product). Steps of gradient descent, which need no more, use it in place of the Jacobian.
+        vector-Jacobian product). Gradient descent needs only this and uses it instead of the Jacobian.
     with_outputs : callable, optional
         Models that learn classes as they appear: with_outputs(w (p,), d, source) -> the parameters of a model whose
         output k was output source[k]. -1 stands for a new output, which scores zero and shares no parameters with
         others.
     jacobians : callable, optional
-        jacobians(w (p,), X (n, d)) -> (n, c, p): the Jacobians of several rows at once, used in place of `jacobian`
-        where a step has several rows, and by standard deviations.
+        jacobians(w (p,), X (n, d)) -> (n, c, p): the Jacobians of several rows at once, used instead of `jacobian` for
+        steps with several rows and for standard deviations.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Model:
     array([3. , 0.5])
     """
 
-    # The repr has the name alone: it is in the signature of `create`, where functions are shown by their addresses.
+    # The repr shows only the name: it is part of the signature of `create`, and functions would appear as addresses.
     name: str
     predict: Callable[[Array, Array], Array] = field(repr=False)
     jacobian: Callable[[Array, Array], Array] = field(repr=False)
@@ -103,7 +103,7 @@ class Model:
         Raises
         ------
         ValueError
-            If `parameters` gives no integer of at least 1.
+            If `parameters` does not give an integer of at least 1.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class Model:
             size = index(given)
         except TypeError:
             size = -1
-        if size < min(1, c):  # no outputs yet may have no parameters
+        if size < min(1, c):  # without outputs there may be no parameters
             raise ValueError(
                 f"model {self.name!r}: parameters gives {given!r}, want an integer of at least 1, or a function of "
                 f"(d, c) to one"
@@ -133,7 +133,7 @@ class Network(Protocol):
 
     @property
     def activation(self) -> str:
-        """After each hidden layer, by its name in `MLP`; empty without hidden layers."""
+        """Name in `MLP` of the activation after each hidden layer; empty without hidden layers."""
 
     @property
     def bias(self) -> bool:
@@ -156,11 +156,11 @@ class Transition:
     Parameters
     ----------
     name : str
-        The name by which a saved state knows the transition.
+        The name of the transition in saved states.
     function : callable
         function(w (p,)) -> the next state (p,), before noise and control are added.
     jacobian : callable
-        jacobian(w (p,)) -> derivatives of the next state by the present one (p, p).
+        jacobian(w (p,)) -> derivatives of the next state with respect to the present one (p, p).
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The names of a table of results that are no metrics, so that no metric may have one of them."""
+"""The names in a table of results that are not metrics; a metric cannot have one of them."""
 
 RESULT_NAMES = frozenset(
     {

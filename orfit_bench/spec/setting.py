@@ -14,7 +14,7 @@ from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import SettingType
 
 RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs")
-"""Names of kernel parameters that are no settings."""
+"""Names of kernel parameters that are not settings; a setting cannot have one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Setting:
     optional : bool
         Whether None is accepted too.
     added : bool
-        Whether results were stored before the setting existed. At its default it does not change the key of a cell, so
+        Whether results were stored before the setting existed. Its default then does not change the key of a cell, so
         that those results are still compared with new ones.
 
     Raises
     ------
     ValueError
-        If the name is taken or the default is not of the type.
+        If the name is reserved or the default is not of the type.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Setting:
             raise TypeError(f"setting {self.name!r}: type={self.type!r}, want for example Number(0, 1) or Choice(...)")
         if self.name in RESERVED or not self.name.isidentifier() or iskeyword(self.name):
             taken = ", ".join(RESERVED)
-            raise ValueError(f"setting {self.name!r}: want a Python identifier other than {taken} and no keyword")
+            raise ValueError(f"setting {self.name!r}: want a Python identifier other than {taken}, and not a keyword")
         try:
             self.check(self.default)
         except (TypeError, ValueError) as error:
@@ -78,7 +78,7 @@ class Setting:
 def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, object]) -> dict[str, Any]:
     """All settings of a method or stream by name: those given, checked, and the defaults of the others.
 
-    TypeError for an unknown one or a wrong type, ValueError out of range; both name the owner.
+    Raises TypeError for an unknown setting or a wrong type, ValueError for a value out of range; both name the owner.
     """
     known = {s.name: s for s in settings}
     for name in given:
@@ -91,9 +91,9 @@ def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, 
 
 
 def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping[str, Any], dtype: Any) -> None:
-    """ValueError for a number, or a schedule's first value, that a dtype makes infinite or out of range.
+    """Raise ValueError for a number, or the first value of a schedule, that is infinite or out of range in a dtype.
 
-    Numbers may not become zero either; values of schedules may, as those of late steps do.
+    A number must not become zero either; values of schedules can, since those of late steps do.
     """
     kind = np.finfo(dtype).dtype.type
     for setting in settings if kind is not np.float64 else ():

@@ -28,7 +28,7 @@ Role = Literal[
     "information",
     "information_root",
 ]
-"""What a field is to the rows X of a linear model, from which follows how it changes with their coordinates."""
+"""How a field depends on the rows X of a linear model; this determines how it changes with their coordinates."""
 DIMENSIONS = ("feature", "parameter", "output", "class", "input")
 
 
@@ -38,7 +38,7 @@ def _always(settings: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """A start that is zero off its diagonal; the matrix is made on the backend and never copied there."""
+    """A diagonal matrix as initial value; it is made on the backend and never copied there."""
 
     values: Any
     """The numbers on the diagonal (size,), or one number for all of them."""
@@ -56,9 +56,9 @@ class Field:
     dims : tuple of str
         "feature" (d), "parameter" (p; on a linear model the d features), "output" (r; 1 on a nonlinear model), "class"
         (c, one per label), the method's growing dimension, an integer setting (for example n_components), one of
-        `StateSpec.lengths` or, with `layered`, "input" (what the layer takes in, its constant included).
-        A field without dimensions is a number; on every backend it lies in host memory as a NumPy array of shape (), so
-        that reading it waits for no device.
+        `StateSpec.lengths` or, with `layered`, "input" (the inputs of the layer, including its constant). A field
+        without dimensions is a number; on every backend it lies in host memory as a NumPy array of shape (), so that
+        reading it does not wait for a device.
     meaning : str
         One line for users.
     start : callable, optional
@@ -71,7 +71,7 @@ class Field:
         What the rows determine, so that all kernels agree on it: the entries, the span of the vectors (along "feature",
         "parameter" or "input"), or nothing compared with the other fields.
     role : str
-        What the field is to the rows X of the linear model. If the rows are X M instead, it becomes:
+        How the field depends on the rows X of the linear model. If the rows are X M instead, it becomes:
         "rows" A: A M; "basis": an orthonormal basis of the span of its rows times M; "weights" W: M^-1 W;
         "moment" X'Y: M'X'Y; "covariance" P: M^-1 P M^-T; "variances": the diagonal of that;
         "information" X'X (lower triangle): M'X'X M; "covariance_root" S (lower, P = S S') and "information_root" R
@@ -92,7 +92,7 @@ class Field:
     later: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a name that no attribute could have, and an unknown way to compare."""
+        """Refuse a name that is not a valid attribute, an unknown way to compare, and an unknown role."""
         if not self.name.isidentifier() or iskeyword(self.name) or self.name.startswith("_"):
             raise ValueError(
                 f"field {self.name!r}: want a name that is a Python identifier, no keyword, and begins with a letter"
@@ -109,8 +109,8 @@ class Field:
 class Growth:
     """The dimension along which fields grow, always their first one.
 
-    Kernels find the used length in s.count[0] and room for every gradient of the chunk behind it, up to
-    limit(settings, sizes); None is no limit.
+    Kernels find the used length in s.count[0], followed by room for every gradient of the chunk, up to limit(settings,
+    sizes); None means no limit.
     """
 
     dim: str
@@ -123,7 +123,7 @@ def sums_no_steps(settings: Settings) -> float:
 
 
 class PrecisionWarning(NamedTuple):
-    """A 0-d field that is set to 1 when precision is being lost, and the text that users then read.
+    """A 0-d field that is set to 1 when precision is being lost, and the text of the warning that users then get.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ class PrecisionWarning(NamedTuple):
     text : str
         What is being lost, and the remedies.
     summed_steps : callable
-        summed_steps(settings) is the number of steps whose rounding errors add up in the fields; infinite if no step
-        is forgotten. The learner also sets the field once these errors have taken half of the digits.
+        summed_steps(settings) is the number of steps whose rounding errors add up in the fields; infinite if no step is
+        forgotten. The learner also sets the field once these errors have cost half of the digits.
     """
 
     field: str
@@ -143,14 +143,14 @@ class PrecisionWarning(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Weights that are no field: the kernel's `solve(s)` computes them from the fields when predictions need them.
+    """Weights that are not a field: the kernel's `solve(s)` computes them from the fields when predictions need them.
 
     Parameters
     ----------
     initial_fields : callable
         initial_fields(w0, settings) returns the fields that follow from initial weights w0 (p, r).
     warning : str
-        What to tell users when half of the digits of the weights are lost.
+        The warning for users when half of the digits of the weights are lost.
     """
 
     initial_fields: Callable[[Array, Settings], dict[str, Array]]
@@ -164,15 +164,16 @@ class WeightCovariance:
     Parameters
     ----------
     scale : callable
-        scale(settings, steps) returns its factor after so many steps: the covariance is the field by this factor.
+        scale(settings, steps) returns the factor after this number of steps: the covariance is the field times this
+        factor.
     field : str, optional
         The field (parameter, parameter).
     right_side : str, optional
         Instead of a field: the right side of the equations of a `solution`, whose matrix is the inverse.
     root : str, optional
-        The field with an upper triangular root R of the inverse, R'R, where the settings keep it instead of the field.
+        The field with an upper triangular root R of the inverse, R'R, if the settings keep it instead of the field.
     refuses : callable, optional
-        refuses(settings, steps) returns why there is none, or an empty text.
+        refuses(settings, steps) returns why there is no covariance, or an empty string.
     """
 
     scale: Callable[[Settings, int], float]
@@ -193,22 +194,23 @@ class StateSpec:
     weights : str
         The field (parameter, output) at which the model is evaluated.
     prediction_weights : callable, optional
-        prediction_weights(s, settings) returns the weights (p, r) of predictions where they are not `weights`.
+        prediction_weights(s, settings) returns the weights (p, r) of predictions if they are not `weights`.
     predict : callable, optional
-        predict(s, X, settings) returns (n, r) where predictions are not those of a model.
+        predict(s, X, settings) returns the predictions (n, r) if they are not those of a model.
     growth : Growth, optional
         The dimension along which fields grow.
     lengths : mapping
-        Further dimensions with their length(settings, sizes); of layered fields, sizes are those of the layer.
+        Further dimensions, each with a function length(settings, sizes); for layered fields, sizes are those of the
+        layer.
     warning : PrecisionWarning, optional
-        What to tell users when precision is lost.
+        The warning for users when precision is lost.
     solution : Solution, optional
-        How weights that are no field follow from the fields; `weights` is then their name in `learner.state()`.
+        How weights that are not a field follow from the fields; `weights` is then their name in `learner.state()`.
     covariance : WeightCovariance, optional
         The covariance of the weights, from which the standard deviation of predictions follows.
     probabilities : callable, optional
-        probabilities(predictions, settings) returns those of the classes (n, k) in host memory, or None where the
-        settings define none.
+        probabilities(predictions, settings) returns the probabilities of the classes (n, k) in host memory, or None if
+        the settings do not define them.
     """
 
     fields: tuple[Field, ...]

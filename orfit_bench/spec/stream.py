@@ -15,7 +15,7 @@ from orfit_bench.spec.probing import reason_of
 from orfit_bench.spec.setting import Setting, check_settings
 
 __all__ = ["OFFERS", "Array", "Data", "Offers", "Pair", "Rows", "Stream"]
-"""With what data are made of, for those who import it from here."""
+"""Includes the types that `Data` is made of, which other modules import from here."""
 
 Offers = Literal["numbers", "labels", "rows", "integers", "gaps"]
 OFFERS: dict[str, tuple[KindName, ...]] = {
@@ -38,22 +38,22 @@ class Stream:
     Parameters
     ----------
     name, summary : str
-        Its name, and a line about it.
+        The name, and a description in one line.
     make : callable
         make(**settings) returns the `Data`, the same each time.
     settings : tuple of Setting
-        The settings that `make` takes.
+        The settings that `make` accepts.
     source : str
         Where the data come from.
     probe : callable
-        probe() returns why the data cannot be loaded here, with the remedy, or an empty text. A run asks it before it
-        loads them: the cells of a stream that gives a reason are absent, for that reason.
+        probe() returns why the data cannot be loaded here, with the remedy, or an empty string. A run calls it before
+        it loads the data; if it returns a reason, the cells of the stream are absent for that reason.
     files : callable
         files() returns the user's files from which the rows are read: a killed run resumes only if they are unchanged.
     offers : {"numbers", "labels", "rows", "integers", "gaps"}
         What y holds, and so which kinds of methods learn the stream; integers may be labels too.
     configure : callable, optional
-        configure(settings) returns the stream with these settings as defaults, where what it offers depends on them.
+        configure(settings) returns the stream with these settings as defaults; needed if `offers` depends on them.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Stream:
         return data
 
     def wrong_type(self, returned: object) -> TypeError:
-        """The error for what `make` returned, where that is no Data."""
+        """The error to raise if `make` did not return a `Data`."""
         text = f"{with_place(self.make)} returned {type(returned).__name__}"
         return TypeError(f"stream {self.name!r}: {text}, want Data(X, y, ...)")
 
@@ -146,9 +146,9 @@ class Stream:
             A .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr file, a folder of Parquet files, or the URL of
             one. Columns of .npy files and of matrices in Zarr files are named "0", "1", ...
         target : str or sequence of str, optional
-            The column to predict, or several columns of numbers. Texts, integers and booleans may be labels; integers
-            of a CSV file are texts if one has leading zeros (01234). Without a target, the stream offers rows alone,
-            for subspaces.
+            The column to predict, or several columns of numbers. Strings, integers and booleans can be labels; integers
+            of a CSV file are read as strings if one has leading zeros (01234). Without a target, the stream has only
+            rows, for subspaces.
         test : float
             The share of the rows, the last ones, that are never learned: `Data.test`.
         time : str, optional
@@ -157,9 +157,10 @@ class Stream:
         drop : sequence of str
             Further columns that are not learned.
         one_hot : bool
-            Whether a column of texts becomes one column of 0 and 1 for each text. Otherwise such columns are refused.
+            Whether a column of strings becomes one column of 0 and 1 for each distinct string. Otherwise such columns
+            are refused.
         categorical : sequence of str
-            Columns of texts, integers or booleans that become one column of 0 and 1 for each of their values, which
+            Columns of strings, integers or booleans that become one column of 0 and 1 for each of their values, which
             are found by reading all rows. Two columns of the same name are refused.
         indicators : bool
             Whether missing values become 0, with a further column that is 1 where one is missing. Otherwise they are
@@ -217,12 +218,12 @@ class Stream:
         indicators: bool = False,
         gaps: bool = False,
     ) -> Stream:
-        """Return a stream of the rows of a table in memory: pandas, polars, Arrow, or what narwhals reads.
+        """Return a stream of the rows of a table in memory: pandas, polars, Arrow, or any that narwhals reads.
 
         Parameters
         ----------
         table : table
-            With named columns. It is not copied and must not be changed while the stream is used.
+            A table with named columns. It is not copied and must not be changed while the stream is used.
         name : str
             The name of the stream.
         target, test, time, drop, one_hot, categorical, indicators, gaps
@@ -231,7 +232,7 @@ class Stream:
         Returns
         -------
         Stream
-            As from `from_file`; suites run it with `isolate=False`, since a worker process does not have the table.
+            As in `from_file`; suites run it with `isolate=False`, since a worker process does not have the table.
 
         Raises
         ------

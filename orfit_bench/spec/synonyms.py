@@ -1,4 +1,5 @@
-"""What other libraries and textbooks call settings and methods. The names here are suggested for them, not taken."""
+"""Names of settings and methods in other libraries and textbooks: messages suggest ours instead, and accept none of
+them."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ OF_SETTINGS = {
     "weight_decay": ("ridge",),
     "x0": ("initial_mean",),
 }
-"""The more likely setting first; names in small letters."""
+"""The more likely setting comes first; names are in lower case."""
 
 OF_METHODS = {
     "adaline": "lms",
@@ -72,18 +73,18 @@ OF_METHODS = {
     "svm": "sgd, with loss='hinge'",
     "widrow_hoff": "lms",
 }
-"""Names in small letters, without hyphens."""
+"""Names are in lower case, without hyphens."""
 
 
 def suggest_setting(name: object, known: Iterable[str]) -> str:
-    """The end of a message about an unknown setting: the one that is meant or the nearest, and all of them."""
+    """The end of a message about an unknown setting: the setting probably meant, and all settings."""
     known = list(known)
     own = (other for other in OF_SETTINGS.get(str(name).lower(), ()) if other in known)
     return suggest(name, known, next(own, None))
 
 
 def suggest_method(name: object, known: Iterable[str]) -> str:
-    """The end of a message about an unknown method: the one that is meant or the nearest, and all of them."""
+    """The end of a message about an unknown method: the method probably meant, and all methods."""
     known = list(known)
     method, _, how = OF_METHODS.get(str(name).lower().replace("-", "_"), "").partition(", ")
     return suggest(name, known, method, how) if method in known else suggest(name, known)

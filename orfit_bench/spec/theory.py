@@ -12,10 +12,11 @@ from orfit_bench.spec.state import Array, Settings, Sizes
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Leading order of what one row costs at least on a linear model, however rows are grouped into blocks.
+    """Least cost of one row on a linear model, to leading order, however rows are grouped into blocks.
 
     Throughput is compared with the limit that follows from it. `sizes` also holds "count", the used length of a growing
-    dimension. A layered method states the cost of one layer, with as many "parameter" as its matrix has entries.
+    dimension. A layered method states the cost of one layer, for which "parameter" is the number of entries of its
+    matrix.
     """
 
     flops: Callable[[Settings, Sizes], float]
@@ -27,7 +28,7 @@ class Cost:
 class InverseGram(NamedTuple):
     """A field that is the inverse (A'A)^-1 of a Gram matrix, and rows(X, settings) -> A (m, d).
 
-    On a linear model A follows from all rows without the recursion; None where it is not known.
+    On a linear model A follows from all rows without the recursion; None if it is not known.
     """
 
     field: str
@@ -45,8 +46,8 @@ class Theory:
     laws : tuple of Law
         Theorems that every backend is checked against.
     batch : callable, optional
-        batch(X, Y, w0, settings) returns w (p, r) for all rows at once by another algorithm than the recursion, or None
-        where it does not apply.
+        batch(X, Y, w0, settings) returns w (p, r) for all rows at once, by an algorithm other than the recursion, or
+        None if it does not apply.
     batch_memory : callable, optional
         batch_memory(settings, sizes) returns the bytes that `batch` allocates; sizes also has "row", the number of
         rows. Default: four copies of the rows.

@@ -145,7 +145,7 @@ class NumberOrSchedule(Number):
 
 @dataclass(frozen=True, slots=True)
 class Choice(SettingType):
-    """One of several texts."""
+    """One of several strings."""
 
     kind: ClassVar[str] = "choice"
     options: tuple[str, ...]
@@ -159,7 +159,7 @@ class Choice(SettingType):
         return f"one of {self.range}"
 
     def check(self, value: object) -> str:
-        """The value, a text."""
+        """The value, a string."""
         if not isinstance(value, str):
             raise TypeError(f"want {self}")
         if value not in self.options:
@@ -170,7 +170,7 @@ class Choice(SettingType):
 
 @dataclass(frozen=True, slots=True)
 class Text(SettingType):
-    """Any text."""
+    """Any string."""
 
     kind: ClassVar[str] = "text"
 
@@ -180,7 +180,7 @@ class Text(SettingType):
         return "any"
 
     def check(self, value: object) -> str:
-        """The value, a text."""
+        """The value, a string."""
         if not isinstance(value, str):
             raise TypeError("want a text")
         return value
@@ -188,7 +188,7 @@ class Text(SettingType):
 
 @dataclass(frozen=True, slots=True)
 class Names(SettingType):
-    """Several different texts; a single text is accepted as a tuple of one."""
+    """Several different strings; a single string counts as a list of one."""
 
     kind: ClassVar[str] = "names"
 
@@ -201,7 +201,7 @@ class Names(SettingType):
         return "a text or a list of different texts"
 
     def check(self, value: object) -> list[str]:
-        """The texts as a list."""
+        """The strings as a list."""
         given: list[Any] = list(value) if isinstance(value, (list, tuple)) else [value]
         names = [name for name in given if isinstance(name, str)]
         if len(names) < len(given):

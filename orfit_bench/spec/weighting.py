@@ -12,15 +12,15 @@ Rule = Literal["errors", "noise", "repetitions"]
 class Weighting:
     """What a method does with the weight of a row.
 
-    A whole weight equals as many repetitions of the row, where nothing is forgotten.
+    Without forgetting, an integer weight k counts as k copies of the row.
 
     Parameters
     ----------
     rule : {"errors", "noise", "repetitions"}
-        "errors": the weight multiplies the squared error of the row, so that the learner hands row and target to the
-        kernel times the root of the weight. "noise": it divides the variance of the observation. "repetitions": the row
-        is learned as often as the weight says, and the rest of a weight that is not whole is a step of that part of the
-        step size.
+        "errors": the weight multiplies the squared error of the row; the learner multiplies row and target by the
+        square root of the weight. "noise": the weight divides the variance of the observation. "repetitions": the row
+        is learned as often as the integer part of the weight says; the fraction that remains is a step with this
+        fraction of the step size.
     sums : tuple of str
         Fields that are sums over the rows, so that a row of negative weight is subtracted from them. Default: weights
         must not be negative.
