@@ -1,1 +1,1 @@
-"""Learners: a method, its settings, a backend and a state behind the verbs that users know."""
+"""Learners: a method, its settings, a backend and a state, with the methods that users call."""

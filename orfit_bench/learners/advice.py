@@ -42,7 +42,7 @@ def refuse_arguments(method: Method, call: str, unknown: Mapping[str, object], k
 
 
 FIXED = frozenset({"method", "settings", "backend", "model", "dtype", "random_state", "initial_weights"})
-"""Attributes of a learner that follow from its rule: to assign them would change nothing that is learned."""
+"""Attributes of a learner that follow from its rule: assigning them would not change what it learns."""
 
 
 def refuse_assignment(learner: object, name: str, method: Method) -> NoReturn:
@@ -60,7 +60,7 @@ def _settings(method: Method) -> set[str]:
 
 
 def about_learner(method: Method, name: str) -> str:
-    """Why learners of a method lack an attribute, and what has it; empty for a name that nothing here has."""
+    """Why learners of a method lack an attribute, and what has it instead; empty for an unknown name."""
     if name in _settings(method):
         return f'its settings are in learner.settings["{name}"]'
     estimator = f"orfit_bench.sklearn.ESTIMATORS[{method.name!r}]"
@@ -86,7 +86,7 @@ def about_learner(method: Method, name: str) -> str:
 
 
 def about_estimator(method: Method, name: str) -> str:
-    """Why the estimator of a method lacks an attribute, and what has it; empty for a name that nothing here has."""
+    """Why the estimator of a method lacks an attribute, and what has it instead; empty for an unknown name."""
     if name in OF_SINGLE_ROWS:
         return f"orfit_bench.river.ESTIMATORS[{method.name!r}] learns dictionaries one by one, and learner_ rows"
     if name == "mean_":

@@ -1,4 +1,4 @@
-"""Validation of the arguments of `create` that are no settings of the method."""
+"""Validation of the arguments of `create` that are not settings of the method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_complex(dtype: str) -> bool:
 
 
 def as_model(model: object) -> Model:
-    """The model, by name where it is the linear one; TypeError if it is not a model."""
+    """The model, or the linear model if given by its name; TypeError if it is not a model."""
     model = LINEAR if isinstance(model, str) and model == LINEAR.name else model
     if not isinstance(model, Model):
         raise TypeError(
@@ -36,7 +36,7 @@ def as_model(model: object) -> Model:
 
 
 def model_for(given: object, method: Method) -> Model:
-    """The model that a method shall fit; ValueError if it cannot."""
+    """The model that a method will fit; ValueError if it cannot."""
     model = as_model(given)
     if model is not LINEAR and model.name == LINEAR.name:
         raise ValueError(f"model: the name {LINEAR.name!r} is that of the linear model, want another name")

@@ -16,7 +16,7 @@ from orfit_bench.state.state import LearnerState
 
 
 class Attributes:
-    """A rule and a state, and what they tell about the learner."""
+    """A rule and a state, with the public attributes of a learner."""
 
     def __init__(self, rule: Rule, state: LearnerState | None = None) -> None:
         """A learner before its first chunk, or one that continues from a state of this rule."""
@@ -24,7 +24,7 @@ class Attributes:
         self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
         self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights
         self.permit: list[None] = [None] if state is None else state.permit
-        """Empty while a thread changes the learner; its state has the same."""
+        """Empty while a thread changes the learner; shared with its state."""
         self._state = state
         self._single_row = self._find_single_row()
 
@@ -82,7 +82,7 @@ class Attributes:
         place = f"{self.backend.name}, {self.dtype}"
         return f"<{self.method.name}{settings}{model}; {place}, {self.n_samples_seen_} rows seen>"
 
-    if not TYPE_CHECKING:  # types know that there is no such attribute
+    if not TYPE_CHECKING:  # type checkers are to report unknown attributes
 
         def __getattr__(self, name: str) -> Any:
             """Say what has an attribute that this learner lacks, or let the property raise its own AttributeError."""
@@ -93,7 +93,7 @@ class Attributes:
             return object.__getattribute__(self, name)
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Refuse settings and what follows from them: the rule would not change."""
+            """Refuse settings and attributes that follow from them: the rule would not change."""
             if not name.startswith("_"):
                 given = vars(self)
                 if name in given.get("settings", ()) or (name in FIXED and name in given):

@@ -1,4 +1,4 @@
-"""The backend that `create` takes if none is named."""
+"""The backend that `create` chooses if none is named."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ COMPILED = "numba"
 
 
 def choose_backend(method: Method, wanted: Collection[str], settings: Mapping[str, Any]) -> str:
-    """Numba if it is installed and its kernel lacks nothing of the method, else NumPy; never a device.
+    """Numba if it is installed and its kernel lacks nothing of the method, else NumPy; never a backend on a device.
 
     Parameters
     ----------
     method : Method
         What is to be computed.
     wanted : collection of str
-        Those of the capabilities "float32", "complex" and "models" that the learner needs; all others count anyway.
+        The capabilities among "float32", "complex" and "models" that the learner needs; all others are always needed.
     settings : mapping
         The settings of the learner, some of which a kernel may lack.
     """

@@ -12,7 +12,7 @@ from orfit_bench.learners.permits import take
 from orfit_bench.state import merging
 
 MOST = 2.0**53
-"""Rows beyond which counts are divided by the largest."""
+"""Number of rows above which counts are divided by the largest count."""
 
 
 def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> None:
@@ -30,13 +30,13 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
     ------
     ValueError
         If they differ in method, settings, dtype, backend or sizes, if rows are pending, if the method declares no
-        average, or if `rows` are not as many finite numbers from 0 on, with one above it.
+        average, or if `rows` does not give each learner a finite number >= 0, with one above 0.
     TypeError
-        If something else than a learner is among them.
+        If one of them is not a learner.
 
     Notes
     -----
-    Use `average` between rounds of learners that go on learning, `merge` for learners that are finished, and
+    Use `average` between rounds of learners that continue to learn, `merge` for learners that are finished, and
     `orfit_bench.learn` if the rows are in parts already. Source: Krasulina paper, eq. (18).
 
     Examples
@@ -65,7 +65,7 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
 
 
 def _counts(rows: Sequence[int], size: int) -> list[float]:
-    """How much each learner counts; relative to the largest where a sum of them might overflow."""
+    """How much each learner counts; relative to the largest if a sum of counts might overflow."""
     wrong = f"average: got rows={rows}, want {size} numbers >= 0, with one above 0, all finite"
     try:
         counts = np.array([float(n) for n in rows])

@@ -1,10 +1,9 @@
-"""Learning by functions that a kernel has bound to the arrays of a state: a call looks only at what may differ.
+"""Learning by functions that a kernel has bound to the arrays of a state, with few checks per call.
 
-A function takes NumPy rows and numbers of the learner's dtype. It says that the general path has to learn all others,
-which converts or refuses them, and those that the kernel refused, for which the general path finds the reason.
-
-What `take` and `marked_if_interrupted` do is written out here: a context manager takes a microsecond, twice the
-time of a row with few features.
+A bound function accepts only NumPy rows and numbers of the learner's dtype. For other input, and for rows that the
+kernel refuses, it returns False or None; the general path then converts the input or raises the error. The code of
+`take` and `marked_if_interrupted` is repeated here, since a context manager takes a microsecond, twice the time of a
+row with few features.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ FLOATS = (float, np.floating)
 MAX_INTEGER = 2**53
 """Integers up to this size are exact as float64; the general path refuses larger ones."""
 WITHIN_HOURS = 2**32
-"""Calls with a row each take more than an hour for so many; the next chunk warns of longer sums."""
+"""Number of single-row calls that takes more than an hour; longer sums are checked at the next chunk."""
 
 
 def is_exact(y: object) -> bool:
@@ -37,7 +36,8 @@ def is_exact(y: object) -> bool:
 def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
     """Bind the functions that the kernel offers for rows without or with one target.
 
-    p is None if it differs between rows by more than t. Returns whether the kernel offers one for these settings.
+    p is None if it differs between rows by more than t. Returns whether the kernel offers a function for these
+    settings.
     """
     if (known := state.bound_to_names) and known.arrays is state.arrays:
         state.bound = None if state.needs_names else known
@@ -67,7 +67,7 @@ def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
 
 
 def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], None] | None:
-    """What is noted after rows besides their number, where there is anything: a state has moved, precision is lost."""
+    """A function that records, after rows, that the state has moved or lost precision; None if neither can happen."""
     warning, arrays = rule.method.state.warning, state.arrays
     moved = arrays.moved if rule.is_dynamic(state.sizes) else None
     lost = getattr(arrays, warning.field, None) if warning else None

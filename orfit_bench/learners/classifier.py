@@ -36,8 +36,8 @@ class Classifier(LabelPredictions):
         y : array_like or list, shape (n,)
             Labels; a new one adds a class, which scores zero before.
         sample_weight : array_like, shape (n,), optional
-            Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
-            row, where nothing is forgotten; a row of weight 0 changes only `n_samples_seen_` and the known classes.
+            Weights of the rows, if the method has a rule for them. Without forgetting, an integer weight k counts as k
+            copies of the row. A row of weight 0 changes only `n_samples_seen_` and the known classes.
 
         Returns
         -------
@@ -96,7 +96,7 @@ class Classifier(LabelPredictions):
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As `partial_fit`.
+            As in `partial_fit`.
 
         Examples
         --------
@@ -137,14 +137,14 @@ class Classifier(LabelPredictions):
         Returns
         -------
         array of the backend, shape (n, classes)
-            Scores, with a column for each class known after the call, zero until that class was seen. So the column of
-            the highest score may be that of a class that comes later in these rows: to compare labels, call
+            Scores, with a column for each class known after the call, which is zero until the class was seen. The
+            highest score can therefore be that of a class that comes later in these rows: to compare labels, call
             `predict_one` before `learn_one`.
 
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As `partial_fit`.
+            As in `partial_fit`.
 
         Examples
         --------
@@ -182,8 +182,8 @@ class Classifier(LabelPredictions):
 
         Notes
         -----
-        Use it where several observations belong to one time, so that forgetting or a motion of the state counts once.
-        For ordinary rows use `partial_fit`.
+        Use it if several observations belong to one time, so that forgetting or a move of the state counts once. For
+        ordinary rows use `partial_fit`.
 
         Examples
         --------

@@ -11,8 +11,8 @@ T = TypeVar("T")
 class ComputedOnce(Generic[T]):
     """`functools.cached_property` without the lock that it has before Python 3.12.
 
-    A process that is forked while another thread holds that lock would wait for it for ever. Without it, two threads
-    may both compute the value, of which the later one is kept.
+    A process that is forked while another thread holds that lock would wait for it forever. Without it, two threads may
+    both compute the value; the later result is kept.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -28,7 +28,7 @@ class ComputedOnce(Generic[T]):
     def __get__(self, instance: object, owner: type) -> T: ...
 
     def __get__(self, instance: object, owner: type) -> Self | T:
-        """Compute the value and keep it in the instance, where it is found from then on."""
+        """Compute the value and keep it in the instance, where later accesses find it."""
         if instance is None:
             return self
         value = vars(instance)[self._name] = self._compute(instance)

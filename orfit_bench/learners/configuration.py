@@ -1,4 +1,4 @@
-"""What does not change in a learner: a method with its settings on a backend, and the states that it starts from."""
+"""The immutable part of a learner: a method with its settings on a backend, and its initial states."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from orfit_bench.state.state import Label, LearnerState, Sizes
 StepInputs = Mapping[str, Any]
 """Further inputs of rows: dynamics of a filter by name, or factors that follow from the weights of rows."""
 CHECKED_THERE = 2**21
-"""Numbers above which the host takes longer to see that all are finite than to wait for a device that does."""
+"""Size of an array above which a device checks that all numbers are finite in less time than the host."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Configuration:
     """A method with its settings on a backend, in a dtype, with a model and a seed.
 
-    It makes the state before the first row, answers from a state, and says what a kernel gets.
+    It makes the state before the first row, predicts from a state, and prepares the parameters of kernels.
     """
 
     method: Method
@@ -59,7 +59,7 @@ class Configuration:
 
     @ComputedOnce
     def allows_gaps(self) -> bool:
-        """Whether NaN in the targets says that nothing was seen."""
+        """Whether NaN in the targets is a missing value."""
         return self.method.traits.gaps
 
     @ComputedOnce
@@ -82,11 +82,11 @@ class Configuration:
         return self.namespace.empty(shape, dtype=native_dtype(self.namespace, self.dtype))
 
     def place(self, a: Array) -> Array:
-        """An array on the backend: itself where it lies there."""
+        """The array on the backend; it is returned unchanged if it is already there."""
         return a if self.on_host or isinstance(a, array_type(self.namespace)) else self.backend.asarray(a)
 
     def place_many(self, a: Array) -> Array:
-        """An array on the backend if it has so many numbers that a device checks them faster than the host."""
+        """The array, on the backend if it is so large that a device checks it faster than the host."""
         return self.place(a) if not self.on_host and math.prod(a.shape) > CHECKED_THERE else a
 
     def place_rows(
@@ -112,7 +112,7 @@ class Configuration:
         return found
 
     def new_layout(self, d: int, c: int) -> StateLayout:
-        """One for d features and c outputs; ValueError where settings do not fit them."""
+        """The layout for d features and c outputs; ValueError if the settings do not fit them."""
         p, r = (d, c) if self.is_linear else (self.model.size(d, c), 1)
         counts = {name: value for name, value in self.settings.items() if type(value) is int}
         sizes = counts | {"feature": d, "parameter": p, "output": r, "class": c}
@@ -121,7 +121,7 @@ class Configuration:
         return StateLayout(self.method, dict(self.settings), sizes, self.backend, self.dtype, inputs)
 
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
-        """The state before the first row; ValueError where settings do not fit the sizes."""
+        """The state before the first row; ValueError if the settings do not fit the sizes."""
         layout, (d, c, _) = self.layout(sizes), sizes
         draw = _Draws(self.random_state)
         given: dict[str, Any] = {}
@@ -145,7 +145,7 @@ class Configuration:
 
     @property
     def given_weights(self) -> tuple[str, Any]:
-        """The start that the user has set, and the name of the argument."""
+        """The name of the argument for the initial weights, and its value."""
         return "initial_weights", self.initial_weights
 
     def first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
@@ -189,7 +189,7 @@ class Configuration:
         return prediction_weights(self.method, state.arrays, self.settings)
 
     def solved_weights(self, state: LearnerState) -> Array:
-        """The weights (p, r) of a method whose weights are no field, solved for once after rows were learned."""
+        """The weights (p, r) of a method whose weights are not a field, solved for once after rows were learned."""
         if state.solved_weights is None:
             with np.errstate(all="ignore"):  # a weight may be inf
                 state.solved_weights, precision = self.kernel.solve(state.arrays)
@@ -200,7 +200,7 @@ class Configuration:
         return state.solved_weights
 
     def _warn_once(self, state: LearnerState, text: str) -> None:
-        """Warn of the accuracy of a state, unless that was done for it or an earlier one."""
+        """Warn of the accuracy of a state, unless it or an earlier state has already warned."""
         if not state.has_warned:
             state.has_warned = True
             warn(f"{self.method.name}: {text}", AccuracyWarning)
@@ -225,11 +225,11 @@ class Configuration:
         return self._make_parameters.constant(self.layout(sizes).sizes["gradients"])
 
     def changing_parameters(self, sizes: Sizes) -> tuple[Any, SetStep] | None:
-        """p for a step of one row, and what sets its arrays to a step; None where steps draw numbers."""
+        """p for a step of one row, and a function that sets its arrays to a step; None if steps draw numbers."""
         return self._make_parameters.changing(self.layout(sizes).sizes["gradients"])
 
     def kernel_for(self, sizes: Sizes, inputs: StepInputs | None, in_blocks: bool = False) -> Any:
-        """The object whose `learn` gets the rows, or whose `step` those of a block: for a linear model the kernel."""
+        """The object that learns rows by `learn`, or a block by `step`; for a linear model, the kernel."""
         if self.is_linear:
             return self.kernel
         own = None if in_blocks or (inputs and "row_scale" in inputs) else self.network_kernel(sizes)
@@ -245,7 +245,7 @@ class Configuration:
         return {}
 
     def network_kernel(self, sizes: Sizes) -> Any:
-        """The kernel's own rule for rows of a network, one in a step; None where it has none."""
+        """The kernel's own rule for rows of a network, one row per step; None if it has none."""
         d, c = sizes[:2]
         if (d, c) not in self._network_kernels:
             network, make = network_of(self.model), getattr(self.kernel, "for_network", None)
@@ -265,17 +265,17 @@ class Configuration:
         return self._linearized[d, c]
 
     def new_linearized(self, d: int, c: int) -> LinearizedKernel:
-        """One for these sizes."""
+        """A linearized kernel for d features and c outputs."""
         parts = self.method, self.settings, self.model, self.kernel
         return LinearizedKernel(*parts, (d, c), self.dtype, self.namespace)
 
     def runs_user_code(self, inputs: StepInputs | None) -> bool:
-        """Whether functions of the user's run inside a step, which may fail half-way."""
+        """Whether a step runs functions of the user, which may fail halfway."""
         return not self.is_linear
 
 
 class _Draws:
-    """draw(shape) of a start: one generator, so that each call draws anew; made where something is drawn."""
+    """The function draw(shape) for initial values; its generator is made at the first call, and all calls share it."""
 
     def __init__(self, random_state: int) -> None:
         self._random_state = random_state

@@ -19,7 +19,7 @@ Array = Any
 NUMBERS = "buif"
 OF_LABELS = " (labels are for methods of classification, such as class_rls)"
 HOST = (1, 3, 11)
-"""DLPack's numbers of host memory, pinned for a device's copies or not."""
+"""DLPack's device types of host memory: ordinary memory, and memory pinned for copies to a device."""
 
 
 def kinds_for(dtype: np.dtype[Any]) -> str:
@@ -28,7 +28,7 @@ def kinds_for(dtype: np.dtype[Any]) -> str:
 
 
 def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
-    """A C-ordered array of dtype, finite or not; TypeError for what is no real number, ValueError for overflow."""
+    """A C-ordered array of dtype, finite or not; TypeError for anything but real numbers, ValueError for overflow."""
     refuse_categories(value, name)
     array = as_array(value, name, xp)
     given = host_dtype(array)
@@ -97,18 +97,19 @@ def refuse_masked(value: object, name: str) -> None:
 
 
 def refuse_categories(value: object, name: str) -> None:
-    """Raise TypeError for categories of pandas, which NumPy would take for the numbers that they are named by."""
+    """Raise TypeError for categories of pandas, which NumPy would convert to numbers if they are named by numbers."""
     if type(value) is not np.ndarray and getattr(getattr(value, "dtype", None), "name", "") == "category":
         remedy = OF_LABELS if name == "y" else ""
         raise TypeError(f"{name}: got {type(value).__name__} of dtype category, want real numbers{remedy}")
 
 
 def as_array(value: Any, name: str, xp: ModuleType) -> Array:
-    """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
+    """The value as an array of xp if it is one or is on a device from which xp can read it; else in host memory."""
     if type(value).__module__.startswith("scipy.sparse"):
         raise TypeError(
-            f"{name}: got sparse rows, which only partial_fit and prequential take, of methods that change nothing "
-            f"where a row is zero (nlms is one), not in a pipeline that changes zeros: pass {name}.toarray()"
+            f"{name}: got sparse rows, which only partial_fit and prequential accept, for methods that leave the "
+            f"weights of zero features unchanged (such as nlms), and not in a pipeline that standardizes or adds an "
+            f"intercept: pass {name}.toarray()"
         )
     refuse_masked(value, name)
     if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):
@@ -123,7 +124,7 @@ def as_array(value: Any, name: str, xp: ModuleType) -> Array:
             return np.from_dlpack(value)
         return np.from_dlpack(value, device="cpu") if xp is np else xp.from_dlpack(value)
     except Exception as error:
-        if hasattr(value, "__array__"):  # its entries may be of a kind that DLPack does not know
+        if hasattr(value, "__array__"):  # its entries may be of a kind that DLPack does not have
             with suppress(Exception):
                 return np.asarray(value)
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Labels as columns of classes, which are in the order in which they appeared."""
+"""Labels as columns of classes, which are in order of first appearance."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from orfit_bench.learners import validation
 from orfit_bench.state.state import Label
 
 MANY = 500
-"""Labels in an array from which on NumPy finds their classes faster than a dictionary."""
+"""With at least this many labels in an array, NumPy finds their classes faster than a dictionary."""
 LONGEST = 64
-"""Bytes of a label up to which sorting labels is faster."""
+"""Largest size of a label in bytes for which sorting labels is faster."""
 KINDS: dict[str, type] = {"b": bool, "i": int, "U": str}
-"""The kinds of NumPy's dtypes with labels that NumPy compares as Python does."""
+"""The kinds of NumPy dtypes whose labels NumPy compares as Python does."""
 
 
 class Encoded(NamedTuple):
@@ -29,7 +29,7 @@ class Encoded(NamedTuple):
 def encode_labels(value: Any, of: str, rows: int, known: tuple[Label, ...]) -> Encoded:
     """Find the columns of labels (rows,); new classes come after those known.
 
-    TypeError or ValueError as `validation.labels`, which names the rows by `of`.
+    Raises TypeError or ValueError like `validation.labels`, which uses `of` as the name of the rows.
     """
     if type(value) is np.ndarray and value.shape == (rows,) and rows >= MANY:
         classes = _comparable(known, value.dtype)
@@ -54,7 +54,7 @@ def _comparable(known: tuple[Label, ...], dtype: np.dtype[Any]) -> NDArray[Any] 
         found = np.array(known, dtype if not known or kind is not str else None)
     except OverflowError:  # of an integer
         return None
-    return found if found.tolist() == list(known) else None  # NumPy cuts zeros off the end of a text
+    return found if found.tolist() == list(known) else None  # NumPy drops NULs at the end of a string
 
 
 def _encode_array(labels: NDArray[Any], classes: NDArray[Any], known: tuple[Label, ...]) -> Encoded:

@@ -31,7 +31,7 @@ LEARNERS: dict[str, tuple[type[AnyLearner], type[Rule]]] = {
     "filter": (Filter, FilterRule),
     "subspace": (Subspace, Rule),
 }
-"""What a learner of each kind of method offers, and how it learns."""
+"""The classes of learner and rule for each kind of method."""
 RANDOM_STATE = Setting("random_state", Integer(0, 2**64 - 1), 0, "the seed of all random draws")
 
 
@@ -107,8 +107,8 @@ def create(
     method : str
         Name of the method; `orfit_bench.methods()` and `orfit-bench list` show them, with when to use each.
     backend : str, default "auto"
-        Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's. With "auto" it is "numba" if that
-        is installed and lacks nothing of what is asked for, else "numpy"; the learner's repr and state name it.
+        Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's. With "auto", it is "numba" if that
+        is installed and supports all that is requested, else "numpy"; the learner's repr and state name it.
     dtype : {"float64", "float32", "complex128", "complex64"}, default "float64"
         Dtype of the state and of the rows that kernels receive. Complex dtypes are available on NumPy and Numba for
         lms, nlms, apa, rls, ridge and sgd (squared loss), whose predictions are X w and whose steps are along the
@@ -116,7 +116,7 @@ def create(
     random_state : int, default 0
         Seed of all random draws.
     model : Model or "linear", default linear
-        What a regression method fits, for example `orfit_bench.MLP((32,))`.
+        The function that a regression method fits, for example `orfit_bench.MLP((32,))`.
     initial_weights : array_like, shape (p,) or (p, c), optional
         Weights before the first row. Default: zeros, or what the model draws.
     **settings
@@ -125,14 +125,14 @@ def create(
     Returns
     -------
     Regressor, Classifier, Filter or Subspace
-        As the method's kind says.
+        The class of the method's kind.
 
     Raises
     ------
     ValueError
         If a name is unknown, or a setting is out of its range.
     TypeError
-        If the method has no such setting, or it is of the wrong type.
+        If a setting is unknown or of the wrong type.
     UnavailableError
         If the backend cannot compute here, with the reason and the command that would help.
 

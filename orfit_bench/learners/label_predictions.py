@@ -15,7 +15,7 @@ from orfit_bench.state.state import Label
 
 
 class LabelPredictions(Learner):
-    """A learner that predicts labels; no call of this class changes it."""
+    """A learner that predicts labels; none of these methods changes it."""
 
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
@@ -62,7 +62,7 @@ class LabelPredictions(Learner):
         Returns
         -------
         ndarray, shape (n,)
-            Labels in host memory. Of classes with equal scores it is the one that appeared first.
+            Labels in host memory; of classes with equal scores, the one that appeared first.
 
         Raises
         ------
@@ -97,15 +97,14 @@ class LabelPredictions(Learner):
         Raises
         ------
         TypeError
-            If the method defines none.
+            If the method does not define probabilities.
         ValueError
-            As `decision_function`.
+            As in `decision_function`.
 
         Notes
         -----
-        For `softmax` they are the probabilities of its model. For `class_rls` they are the distribution that is nearest
-        to the scores in the sum of squares, which is not calibrated: least squares estimates probabilities without
-        knowing their bounds.
+        For `softmax`, these are the probabilities of its model. For `class_rls`, they are the distribution nearest to
+        the scores in the sum of squares. It is not calibrated, since least squares ignores the bounds of probabilities.
 
         Examples
         --------
@@ -161,7 +160,7 @@ class LabelPredictions(Learner):
 
 
 def _as_array(classes: list[Label]) -> np.ndarray[Any, Any]:
-    """An array of these very labels; of objects where NumPy's integers are too short, or its texts lose a final NUL."""
+    """An array of exactly these labels; of objects if NumPy's integers are too short or its strings lose a NUL."""
     array = np.array(classes)
     same = array.dtype.kind in "biuU" and array.tolist() == classes
     return array if same or not classes else np.array(classes, object)

@@ -12,7 +12,7 @@ Shapes = tuple[tuple[int, int], ...]
 
 
 def shapes(model: Model, d: int, c: int) -> Shapes:
-    """The (inputs, outputs) of the layers' matrices; ValueError where they do not make up the parameters."""
+    """The (inputs, outputs) of the layers' matrices; ValueError if they do not make up the parameters."""
     given = model.shapes(d, c) if model.shapes else ()
     try:
         found = tuple((index(n), index(m)) for n, m in given)
@@ -20,7 +20,7 @@ def shapes(model: Model, d: int, c: int) -> Shapes:
         raise ValueError(
             f"model {model.name!r}: shapes(d, c) returned {given!r}, want a pair of integers (inputs, outputs) a layer"
         ) from None
-    if any(n < 1 or m < min(1, c) for n, m in found):  # no outputs yet may have no columns
+    if any(n < 1 or m < min(1, c) for n, m in found):  # without outputs there may be no columns
         raise ValueError(f"model {model.name!r}: shapes(d, c) returned {found}, want integers of at least 1")
     if (entries := sum(n * m for n, m in found)) != model.size(d, c):
         raise ValueError(
@@ -31,18 +31,18 @@ def shapes(model: Model, d: int, c: int) -> Shapes:
 
 
 def inputs(model: Model, w: Array, x: Array, layers: int) -> Sequence[Array]:
-    """What each layer takes in for one row; ValueError where that is not one array per layer."""
+    """The input of each layer for one row; ValueError if that is not one array per layer."""
     found: Sequence[Array] = model.layers(w, x)  # type: ignore[misc]  # create saw to it
     if not isinstance(found, (tuple, list)) or len(found) != layers:
         got = f"{len(found)} arrays" if isinstance(found, (tuple, list)) else type(found).__name__
-        raise ValueError(f"model {model.name!r}: layers(w, x) returned {got}, want a tuple of {layers}, one a layer")
+        raise ValueError(f"model {model.name!r}: layers(w, x) returned {got}, want a tuple of {layers}, one per layer")
     return found
 
 
 def check(model: Model, J: Array, found: Shapes, taken_in: Sequence[Array], cut: float) -> bool:
-    """ValueError where gradients J (c, p) of a row are no products of what the layers take in and a row.
+    """ValueError if gradients J (c, p) of a row are not products of the inputs of the layers and a row.
 
-    Returns whether the row could show it: gradients of zero agree with anything.
+    Returns whether the row is evidence: gradients of zero agree with any inputs.
     """
     start, shown = 0, True
     for k, ((n, m), a) in enumerate(zip(found, taken_in, strict=True)):
@@ -53,7 +53,7 @@ def check(model: Model, J: Array, found: Shapes, taken_in: Sequence[Array], cut:
         difference = abs(G * a[i] - a[:, None] * G[:, i : i + 1]).max()
         if difference > cut * abs(G).max() * abs(a[i]) or (not a[i] and G.any()):
             raise ValueError(
-                f"model {model.name!r}: layers(w, x)[{k}] and jacobian(w, x) do not agree: an output's gradient by "
-                f"this layer's {n} x {m} matrix, in C order, is no product of that vector and a row"
+                f"model {model.name!r}: layers(w, x)[{k}] and jacobian(w, x) do not agree: the gradient of an output "
+                f"by this layer's {n} x {m} matrix, in C order, is not a product of that vector and a row"
             )
     return shown

@@ -1,4 +1,4 @@
-"""What learners of all kinds do: merge and learn."""
+"""The base class of learners of all kinds: merging and learning."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Learner(Stored):
 
         Notes
         -----
-        Whether a merge is exact, an average or an approximation depends on the method: `orfit-bench list METHOD` says.
+        Whether a merge is exact, an average or an approximation depends on the method: see `orfit-bench list METHOD`.
         Do not merge a learner with a copy of itself: the rows that both have learned would count twice.
 
         Examples
@@ -124,7 +124,7 @@ class Learner(Stored):
         return self
 
     def _learn_rows(self, rows: EncodedRows, X: object, sample_weight: ArrayLike | None, predict: bool) -> Array | None:
-        """Learn rows with their targets, and with `predict` return what was predicted for each before its step."""
+        """Learn rows with their targets, and with `predict` return the prediction of each before its step."""
         given: tuple[object, ...] = ()
         if sample_weight is None:
             learn = partial(sparse.learn, self.rule) if sparse.is_sparse(rows.X) else self.rule.learn
@@ -135,13 +135,13 @@ class Learner(Stored):
             learn = partial(weighting.learn, self.rule)
         found: Array | None = self._update(rows, learn, rows.X, rows.Y, *given, predict)
         if predict and self.method.state.solution and self.rule.on_host and rows.X.shape[0] > 1:
-            self.rule.solved_weights(self._begun())  # warns of lost digits: a row alone would take twice as long
+            self.rule.solved_weights(self._begun())  # warns of lost digits: for a single row it would double the time
         return found
 
     def _update(self, rows: EncodedRows, act: Callable[..., Any], *arguments: object) -> Any:
         """Return act(state, *arguments), with a state of the sizes of these rows; undo the change if it fails.
 
-        If a kernel fails half-way on a linear model, the learner refuses further calls: a copy of the state before each
+        If a kernel fails halfway on a linear model, the learner refuses further calls: copying the state before each
         call would double the cost of a row, and is needed only for a broken kernel or Ctrl-C. If functions of users may
         fail, the state is copied.
         """
@@ -155,7 +155,7 @@ class Learner(Stored):
             permit.append(None)
 
     def _change(self, rows: EncodedRows, act: Callable[..., Any], *arguments: object) -> Any:
-        """Do the work of `_update`; the caller holds the permit. What fails is undone."""
+        """Do the work of `_update`; the caller holds the permit. A change that fails is undone."""
         old = state = self._state
         if state is None:
             state = self.rule.init(rows.sizes, rows.classes)
@@ -204,7 +204,7 @@ class Learner(Stored):
         return self._rows_to_predict(read_one_row(self._begun(), x, self.rule)) if X is None else X
 
     def _plain_row(self, x: object) -> tuple[SingleRow, Array] | None:
-        """The short path, and x (d,) as it takes rows; None if the general path has to convert or refuse x."""
+        """The short path, and x (d,) in the form that it accepts; None if the general path must convert or refuse x."""
         state = self._state
         row = self.rule.single_row(state.sizes) if state else None
         if row is None or state is None:

@@ -59,7 +59,7 @@ def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
 
 
 def check_predictions(found: Any, predict: Callable[..., Any], shape: tuple[int, ...]) -> Array:
-    """What `predict` of a method returned; ValueError that names it if the shape is another one, or it holds texts."""
+    """The result of `predict` of a method; ValueError, which names it, if the shape is wrong or it holds no numbers."""
     if getattr(found, "shape", None) != shape:
         got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
         raise ValueError(f"{with_place(predict)} returned {got}, want predictions of shape {shape}")
@@ -78,7 +78,7 @@ def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[A
 def _is_finite(a: Array, xp: ModuleType) -> bool:
     """Whether all entries are finite; in host memory by their sum, without a temporary, unless it overflows.
 
-    A product of BLAS takes two threads for 10,000 entries, which wait for each other beside another program.
+    For 10,000 entries, a product of BLAS would use two threads, which wait for each other if another program runs.
     """
     if type(a) is np.ndarray:
         with np.errstate(all="ignore"):
@@ -88,33 +88,33 @@ def _is_finite(a: Array, xp: ModuleType) -> bool:
 
 
 def _are_finite(arrays: Sequence[Array], xp: ModuleType) -> bool:
-    """Whether all entries of arrays are finite. A device is waited for once."""
+    """Whether all entries of arrays are finite. It waits for a device only once."""
     if len(arrays) < 2 or type(arrays[0]) is np.ndarray:
         return all(_is_finite(a, xp) for a in arrays)
     return bool(xp.all(xp.stack([xp.all(xp.isfinite(a)) for a in arrays])))
 
 
 def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
-    """The weights (p, r) that predictions use, which need not be those where gradients are taken."""
+    """The weights (p, r) that predictions use, which can differ from those at which gradients are taken."""
     choose = method.state.prediction_weights
     return choose(s, settings) if choose else getattr(s, method.state.weights)
 
 
 class VjpSteps:
-    """Steps that take the sum of the gradients of a model from its `vjp`, without its Jacobian."""
+    """Steps that get the sum of the gradients of a model from its `vjp`, without its Jacobian."""
 
     def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any], first: FirstCalls) -> None:
         self._model, self._kernel, self._dtype, self._first = model, kernel, dtype, first
         self._proven = False  # whether it was seen to agree with the Jacobian
 
     def step(self, s: State, w: Array, x: Array, E: Array, p: Params) -> bool:
-        """One step of the rows x with errors E at w (p, 1); False where it would not be finite."""
+        """One step of the rows x with errors E at w (p, 1); False if it would not be finite."""
         assert self._model.vjp is not None
         xp, what = x.__array_namespace__(), "vjp(w, X, E)"
         S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
         g = self._first.call(what, self._model.vjp, w[:, 0], x, S)
         g = check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
-        g = contiguous(xp.astype(g, native_dtype(xp, self._dtype), copy=False), xp)  # compiled kernels take no other
+        g = contiguous(xp.astype(g, native_dtype(xp, self._dtype), copy=False), xp)  # compiled kernels accept no other
         if not _is_finite(g, xp):
             return False
         if not self._proven:  # until a row shows it, which nearly always is the first
@@ -154,7 +154,7 @@ class LinearizedKernel:
         self._outputs, self._dtype, self._xp = sizes[1], dtype, xp
         self._shapes = layers.shapes(model, *sizes) if method.state.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
-        self._is_alike = False  # whether its two functions for Jacobians were
+        self._is_alike = False  # whether its two functions for Jacobians were, too
         has_vjp = model.vjp is not None and hasattr(kernel, "slopes")
         self._first = FirstCalls(model.name, xp, dtype)
         self._vjp = VjpSteps(model, kernel, dtype, self._first) if has_vjp else None
@@ -162,7 +162,7 @@ class LinearizedKernel:
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
         B, xp, method = p.batch_size, self._xp, self._method
-        space = None  # of the gradients: a large array that is new in each step costs more time than what fills it
+        space = None  # for the gradients: allocating a large array in each step takes longer than filling it
         for i in range(0, X.shape[0], B):
             x, y, here = X[i : i + B, ...], Y[i : i + B, ...], p.at(i // B)
             w = self._kernel.ahead(s, here) if method.kernel.lookahead else getattr(s, method.state.weights)
@@ -194,7 +194,7 @@ class LinearizedKernel:
         return is_applied(self._kernel.update(s, J, E, p), self._kernel.update)
 
     def _apply_and_store(self, s: State, x: Array, J: Array, E: Array, p: Params) -> bool:
-        """The same, and store the gradients after the step; if these are not finite, the step is undone."""
+        """Apply a step and store the gradients after it; if these are not finite, undo the step."""
         w, xp = getattr(s, self._method.state.weights), self._xp
         before = copy_of(w, xp)
         if not self._apply(s, x, J, E, p):
@@ -208,7 +208,7 @@ class LinearizedKernel:
         return True
 
     def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
-        """All rows of A as one block."""
+        """Learn all rows of A as one block."""
         return self.learn(s, A, Y, p, None) == int(A.shape[0])
 
     def predict(self, w: Array, X: Array) -> Array:
@@ -220,7 +220,7 @@ class LinearizedKernel:
         return self._checked(found, what, (X.shape[0], self._outputs))
 
     def jacobian(self, w: Array, x: Array, space: Array | None = None) -> Array:
-        """The model's gradients (q, p) at w (p, 1) for the rows of x; written to `space` where it has their shape."""
+        """The model's gradients (q, p) at w (p, 1) for the rows of x; written to `space` if it has their shape."""
         if self._model.jacobians is not None and x.shape[0] > 1:
             return self._several_jacobians(self._model.jacobians, w, x)
         want, what = (self._outputs, w.shape[0]), "jacobian(w, x)"
@@ -236,7 +236,7 @@ class LinearizedKernel:
         return contiguous(xp.concat([xp.astype(block, dtype, copy=True) for block in blocks]), xp)
 
     def _several_jacobians(self, find: Callable[[Array, Array], Array], w: Array, x: Array) -> Array:
-        """The same by the model's `jacobians`. ValueError if they differ from its `jacobian` in the first row."""
+        """The gradients by the model's `jacobians`; ValueError if they differ from its `jacobian` in the first row."""
         xp, what, shape = self._xp, "jacobians(w, X)", (x.shape[0], self._outputs, w.shape[0])
         found = check_result(self._first.call(what, find, w[:, 0], x), f"model {self._model.name!r}: {what}", shape)
         J = xp.astype(found, native_dtype(xp, self._dtype), copy=False)  # used in this step only
@@ -261,7 +261,7 @@ class LinearizedKernel:
         return p
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
-        """What each layer takes in (rows, inputs)."""
+        """The inputs of each layer (rows, inputs)."""
         find = partial(layers.inputs, self._model, layers=len(self._shapes))
         rows = [self._first.call("layers(w, x)", find, w[:, 0], x[i, :]) for i in range(x.shape[0])]
         checked = [

@@ -1,4 +1,4 @@
-"""Learners that saw different rows: one for both, or the mean of all."""
+"""Merging of two learners that saw different rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def merged(
     b: LearnerState | None,
     start: Callable[[merging.Fields], merging.Fields] | None = None,
 ) -> LearnerState | None:
-    """The state of one learner for the rows of both; `a` where the other has seen no chunk.
+    """The state of one learner for the rows of both; `a` if the other has seen no chunk.
 
-    `start` turns the fields before the first row into those that b began with, where these are others.
+    `start` turns the fields before the first row into those that b began with, if they differ.
     """
     merging.check_alike("merge", rule, other_rule)
     merging.check_states_alike("merge", a, b, rule.method.traits.labels)

@@ -1,4 +1,4 @@
-"""Rows whose columns may have names, read for a learner that may know some."""
+"""Rows whose columns may have names, read for a learner that may know names already."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class NamedState(Protocol):
 
     @property
     def has_rows(self) -> bool:
-        """Whether a row was learned, of a fleet by some member."""
+        """Whether a row was learned; in a fleet, by any member."""
 
 
 def read_features(
     state: NamedState | None, X: object, argument: str, dtype: np.dtype[Any] = DOUBLE
 ) -> tuple[Any, tuple[str, ...]]:
-    """The values of X in the order of the first table, and the names that are known with these rows.
+    """The values of X in the order of the first table, and the names known so far, these rows included.
 
-    ValueError for an integer of a table that `dtype` does not hold.
-    A warning says, once for each learner, that the first rows had names and these have none, or the reverse.
+    ValueError for an integer of a table that `dtype` does not hold. Warns, once for each learner, if the first rows had
+    names and these have none, or the reverse.
     """
     known = state.feature_names if state else ()
     if type(X) is np.ndarray and not known:

@@ -15,7 +15,7 @@ from orfit_bench.spec.backend import Array
 
 
 class NumericPredictions(Learner):
-    """A learner that predicts numbers; no call of this class changes it."""
+    """A learner that predicts numbers; none of these methods changes it."""
 
     @overload
     def predict(self, X: ArrayLike, *, return_std: Literal[False] = False) -> Array: ...
@@ -54,7 +54,7 @@ class NumericPredictions(Learner):
         Warns
         -----
         AccuracyWarning
-            With `return_std`, where rounding in a root of P^-1 may change a variance by more than 10 %.
+            With `return_std`, if rounding in a root of P^-1 may change a variance by more than 10 %.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class NumericPredictions(Learner):
         TypeError
             If the method or its loss defines no probabilities.
         ValueError
-            If y had several columns with the logistic loss, or as `predict`.
+            If y had several columns with the logistic loss, or as in `predict`.
 
         Examples
         --------
@@ -157,15 +157,15 @@ class NumericPredictions(Learner):
         Returns
         -------
         float
-            The sum of the log densities of all rows, each given those before it; for a learner that has seen no row the
-            log evidence of its settings.
+            The sum of the log densities of all rows, each given those before it. For a learner that has seen no row, it
+            is the log evidence of its settings.
 
         Raises
         ------
         TypeError
             If the method predicts no distribution; `rls`, `ridge` and `kalman` do.
         ValueError
-            As `partial_fit`.
+            As in `partial_fit`.
 
         Examples
         --------

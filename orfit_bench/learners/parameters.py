@@ -17,18 +17,18 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.types import Number
 
 NO_LIMIT = sys.maxsize
-"""What a kernel sees for a setting that is None: a count no stream reaches. For a number it is infinity."""
+"""The value for an integer setting that is None: a count that no stream reaches. For a number it is infinity."""
 
 AHEAD = 256
-"""Steps whose values of schedules are computed at once for calls with a row each: alone they take microseconds."""
+"""Number of steps whose schedule values are computed together for single-row calls: one alone takes microseconds."""
 
 BY_STEP = ("targets", "shapes", "inputs", "row_scale")
-"""What p holds in `update` and `store` of a method that asks for it: the targets, the layers' shapes and inputs; and
-the factors (n, 1) of the rows of a nonlinear model, which the linearization has applied already."""
+"""Entries of p in `update` and `store` for methods that need them: the targets, the layers' shapes and inputs; and the
+factors (n, 1) of the rows of a nonlinear model, which the linearization has already applied."""
 
 
 def no_limit(setting: Setting) -> float:
-    """What a kernel gets for a setting that is None."""
+    """The value that a kernel gets for a setting that is None."""
     return math.inf if isinstance(setting.type, Number) else NO_LIMIT
 
 
@@ -40,7 +40,7 @@ def _record_type(names: tuple[str, ...], per_step: tuple[str, ...]) -> Any:
         __slots__ = ()
 
         def at(self, i: int, steps: int = 1) -> Any:
-            """The parameters of the chunk's step i alone, or of some steps from it on."""
+            """The parameters of step i of the chunk, or of several steps that begin with it."""
             values: list[Any] = list(self)
             for k in where:
                 values[k] = values[k][i : i + steps]
@@ -67,7 +67,7 @@ class ParameterMaker:
         self._still = not self._draws and all(isinstance(settings[n], Constant) for n in self._schedules)
 
     def __call__(self, t: int, steps: int, batch_size: int, gradients: int) -> Any:
-        """Parameters of `steps` steps, the first of number t, each of batch_size rows and so many gradients."""
+        """Parameters of `steps` steps, the first of number t, each with this number of rows and gradients."""
         last = self._last
         if last is not None and last.batch_size == batch_size and len(last.draws) == steps:
             return tuple.__new__(self._type, (*last[:-3], t, batch_size, last.draws))  # one row per call: only t is new
@@ -81,7 +81,7 @@ class ParameterMaker:
         return p
 
     def _values_of(self, name: str, t: int, steps: int) -> Any:
-        """The values of a schedule for so many steps, the first of number t."""
+        """The values of a schedule for this number of steps, the first of number t."""
         return self._values[name](np.arange(t, t + steps, dtype=np.int64)).astype(self._dtype)
 
     def constant(self, gradients: int) -> Any:
@@ -89,9 +89,9 @@ class ParameterMaker:
         return self(1, 1, 1, gradients) if self._still else None
 
     def changing(self, gradients: int) -> tuple[Any, SetStep] | None:
-        """Parameters of a step of one row in arrays of their own, and what sets them to another step.
+        """Parameters of a step of one row in separate arrays, and a function that sets them to another step.
 
-        None where steps draw numbers.
+        None if steps draw random numbers.
         """
         if self._draws:
             return None
@@ -107,7 +107,7 @@ class SetStep:
     def __init__(self, scheduled: Sequence[tuple[Any, Callable[[int, int], Any]]]) -> None:
         self._scheduled = scheduled
         self._block: tuple[int, list[list[float]]] = 0, []
-        """The first step, and from it on the values of each schedule."""
+        """The first step of the block, and the values of each schedule in it."""
 
     def __call__(self, t: int) -> None:
         """Set the arrays to the values of step t."""
@@ -120,5 +120,5 @@ class SetStep:
 
 
 def generator(random_state: int, t: int) -> np.random.Generator:
-    """The random numbers of step t, the same however the stream is cut; t = 0 draws the start."""
+    """The generator of random numbers of step t, which are the same for any chunks; t = 0 draws the start."""
     return np.random.Generator(np.random.Philox(key=random_state, counter=[0, 0, 0, t]))

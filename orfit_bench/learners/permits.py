@@ -11,14 +11,14 @@ BUSY = (
     "with a lock"
 )
 DISCARDED: list[None] = []
-"""The permit of a state that its learner has replaced: nobody gets it."""
+"""The permit of a state that its learner has replaced: no thread can take it."""
 
 
 def take(permit: list[None]) -> None:
     """Take the permit, which the caller gives back: `take(permit)`, and `permit.append(None)` in a `finally` clause.
 
-    Ctrl-C can come neither between the deletion and the block of the caller nor before the entry is given back, as it
-    can in the methods of a context manager. Raises RuntimeError if another thread has the permit.
+    Unlike in a context manager, Ctrl-C cannot interrupt between the deletion and the block of the caller, or before the
+    entry is given back. Raises RuntimeError if another thread has the permit.
     """
     try:
         del permit[0]

@@ -19,7 +19,7 @@ PLAIN = {int, *FLOATS}
 def plain_row(x: Any, names: tuple[str, ...], needs_names: bool, dtype: np.dtype[Any]) -> Array | None:
     """Return x (d,) as an array of real numbers of this dtype; None if the general path has to convert or refuse it.
 
-    `names` are those of the columns, where they are known.
+    `names` are the names of the columns, if they are known.
     """
     kind = type(x)
     if dtype.kind != "f":
@@ -51,7 +51,7 @@ def plain_row(x: Any, names: tuple[str, ...], needs_names: bool, dtype: np.dtype
 
 
 def _values_of_series(x: Any, names: tuple[str, ...]) -> Array | None:
-    """The values of a Series of pandas whose labels are the known names in their order; None for all else."""
+    """The values of a Series of pandas whose labels are the known names in their order; None for anything else."""
     if not names or x.ndim != 1:
         return None
     with suppress(TypeError):  # pandas' NA as a label is neither equal nor unequal

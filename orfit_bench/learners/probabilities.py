@@ -1,4 +1,4 @@
-"""Probabilities of classes, where the method declares how they follow from its predictions."""
+"""Probabilities of classes, for methods that declare how they follow from predictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orfit_bench.learners.rule import Rule
 
 
 def class_probabilities(rule: Rule, predictions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The probabilities (n, k) for predictions (n, r) in host memory; TypeError if the method defines none."""
+    """The probabilities (n, k) for predictions (n, r) in host memory; TypeError if the method lacks them."""
     declared = rule.method.state.probabilities
     found = declared(predictions, rule.settings) if declared else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Whether a state can be used: there is one from the first chunk on, and no interrupted kernel left it half written."""
+"""Checks that a state can be used: it exists after the first chunk, and no interrupted kernel left it half written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def usable(state: State | None, name: str) -> State | None:
 
 
 def begun(known: Known | None, name: str) -> Known:
-    """What is known from the first chunk on, such as the state. Raises ValueError before it."""
+    """A value that is known after the first chunk, such as the state. Raises ValueError before it."""
     if known is None:
         raise ValueError(
             f"{name} has seen no chunk yet: call partial_fit first (a chunk without rows, X of shape (0, d), is enough)"

@@ -1,4 +1,4 @@
-"""Learning of numbers that also returns what happened row by row: predictions before each step, and weights."""
+"""Learning of numbers that also returns results row by row: predictions before each step, and weights."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class RecordedLearning(NumericPredictions):
         Returns
         -------
         array of the backend, shape (n,) or (n, c)
-            For each row what `predict` would have returned before the step that learned it.
+            For each row, the prediction that `predict` would have returned before the step that learned it.
 
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As `partial_fit`.
+            As in `partial_fit`.
 
         Warns
         -----
         AccuracyWarning
-            As `partial_fit`; of `ridge` in host memory, if several rows were learned and the weights after them have
-            lost digits.
+            As in `partial_fit`; for `ridge` in host memory, if several rows were learned and the weights after them
+            have lost digits.
 
         Examples
         --------
@@ -75,15 +75,15 @@ class RecordedLearning(NumericPredictions):
         Returns
         -------
         xarray.DataArray, shape (n // every, p, c)
-            The weights by which `predict` would answer, with the dimensions "row" (`n_samples_seen_`), "parameter" and
-            "output" (without outputs where y is (n,)), in host memory.
+            The weights that `predict` would use, with the dimensions "row" (`n_samples_seen_`), "parameter" and
+            "output" (without outputs if y is (n,)), in host memory.
 
         Raises
         ------
         ValueError
-            If the history would exceed 1 GiB, before any row is learned; or as `partial_fit`.
+            If the history would exceed 1 GiB, before any row is learned; or as in `partial_fit`.
         TypeError, DivergedError
-            As `partial_fit`.
+            As in `partial_fit`.
 
         Notes
         -----
@@ -105,7 +105,7 @@ class RecordedLearning(NumericPredictions):
     def _learn_numbers(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
     ) -> Array | None:
-        """Learn rows, and with `predict` return what was predicted for each before its step."""
+        """Learn rows, and with `predict` return the prediction of each before its step."""
         finite = sample_weight is not None or not self.rule.kernel_checks_rows
         rows = with_numbers(self.rule, self._usable(), X, y, finite=finite)
         return self._learn_rows(rows, X, sample_weight, predict)

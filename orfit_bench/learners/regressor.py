@@ -35,10 +35,10 @@ class Regressor(RecordedLearning):
         y : array_like, column or table, shape (n,) or (n, c)
             Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
         sample_weight : array_like, shape (n,), optional
-            Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
-            row, where nothing is forgotten; a row of weight 0 changes only `n_samples_seen_`. With `ridge` a negative
-            weight unlearns a row: in the k-th step after the one that learned it, pass -v forgetting_factor^k for a
-            row of weight v.
+            Weights of the rows, if the method has a rule for them. Without forgetting, an integer weight k counts as k
+            copies of the row. A row of weight 0 changes only `n_samples_seen_`. With `ridge`, a negative weight
+            unlearns a row: in the k-th step after the one that learned it, pass -v forgetting_factor^k for a row of
+            weight v.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class Regressor(RecordedLearning):
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As `partial_fit`.
+            As in `partial_fit`.
 
         Examples
         --------
@@ -150,14 +150,14 @@ class Regressor(RecordedLearning):
         TypeError
             If the method has no rule for a block of rows.
         ValueError
-            If rows are pending (call `flush` first), or as `partial_fit`.
+            If rows are pending (call `flush` first), or as in `partial_fit`.
         DivergedError
             If the step would not be finite; the learner is unchanged.
 
         Notes
         -----
-        Use it where several observations belong to one time, so that forgetting or a motion of the state counts once.
-        For ordinary rows use `partial_fit`.
+        Use it if several observations belong to one time, so that forgetting or a move of the state counts once. For
+        ordinary rows use `partial_fit`.
 
         Examples
         --------

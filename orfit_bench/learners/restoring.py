@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 MOST_RULES = 64
 _rules: dict[tuple[Any, ...], tuple[Rule, Any]] = {}
-"""The last rules that bytes were read for, with their headers; learners share a rule."""
+"""The rules of the bytes read last, with their headers; learners with the same rule share it."""
 
 
 class Replaced(NamedTuple):
-    """What the user passes beside a saved state: another backend, and functions, which no state contains."""
+    """What the user passes in addition to a saved state: another backend, and functions, which no state contains."""
 
     backend: str | None = None
     model: Model | None = None
@@ -54,7 +54,7 @@ def restore(
     Parameters
     ----------
     state : xarray.Dataset
-        What `learner.state()` returned.
+        The result of `learner.state()`.
     backend : str, optional
         Backend to continue on. Default: that of the state.
     model : Model, optional
@@ -111,7 +111,7 @@ def load(
     Raises
     ------
     ValueError
-        If the file is damaged or no state; the message names it.
+        If the file is damaged or not a state; the message names it.
     FileNotFoundError
         If there is no such file.
 
@@ -144,7 +144,7 @@ def from_bytes(
     Parameters
     ----------
     data : bytes-like
-        What `learner.to_bytes()` returned.
+        The result of `learner.to_bytes()`.
     backend, model, transition
         As in `restore`.
 

@@ -20,14 +20,14 @@ from orfit_bench.state.state import LearnerState, Sizes
 
 
 def steps_until_half(dtype: np.dtype[Any]) -> float:
-    """The number of steps whose rounding errors take half of the digits of a sum over them (docs/decisions/0004)."""
+    """The number of steps whose rounding errors cost half of the digits of a sum over them (docs/decisions/0004)."""
     return 256 / math.sqrt(np.finfo(dtype).eps)
 
 
 class marked_if_interrupted:  # used as a context manager, which costs half of one made by contextlib
-    """Mark a state whose kernel ends by an error, or by Ctrl-C: it may be half-way, and is refused from then on.
+    """Mark a state whose kernel ends with an error or Ctrl-C: it may be half written, and is refused afterwards.
 
-    DivergedError says that the state is that before the refused step.
+    A DivergedError does not mark it: the state is then that before the refused step.
     """
 
     __slots__ = ("_state",)
@@ -55,7 +55,7 @@ class Rule(Configuration):
     ) -> Array | None:
         """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size.
 
-        With `predict`, return what was predicted for each row before its step.
+        With `predict`, return the prediction of each row before its step.
         """
         if X.shape[0]:
             self._validate(state, X, Y, "X")
@@ -155,8 +155,8 @@ class Rule(Configuration):
         scale = "Check this row for outliers" if is_scaled else "Scale the data, as a pipeline can (standardize)"
         if not self.is_linear:
             scale = f"Check that {self.model.name} and its derivatives are finite for this row. {scale}"
-        smaller = "take a smaller step_size, " if "step_size" in self.settings else ""
-        wider = "take dtype='float64', " if self.dtype == np.float32 else ""
+        smaller = "use a smaller step_size, " if "step_size" in self.settings else ""
+        wider = "use dtype='float64', " if self.dtype == np.float32 else ""
         return DivergedError(
             f"{self.method.name} diverged at step {step}, row {row} of this call: the step would not be "
             f"finite, or its numbers have too few digits left, so it was not applied; the state before it is kept. "
@@ -168,7 +168,7 @@ class Rule(Configuration):
 
     @ComputedOnce
     def longest_sum(self) -> float:
-        """The number of steps from which on half of the digits of a sum over the steps are lost; infinite if never."""
+        """The number of steps after which half of the digits of a sum over the steps are lost; infinite if never."""
         warning, longest = self.method.state.warning, steps_until_half(self.dtype)
         return longest if warning and warning.summed_steps(self.settings) >= longest else math.inf
 

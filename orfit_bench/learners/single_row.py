@@ -54,7 +54,7 @@ class SingleRow:
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
 
     def _name_of_function(self) -> str:
-        """The function by which a kernel offers to learn such rows; empty for rows with several targets."""
+        """The name of the kernel's function that learns such rows; empty for rows with several targets."""
         if self._rule.method.traits.labels:
             return "bind_label"
         if self._y_is_1d:
@@ -62,7 +62,7 @@ class SingleRow:
         return "" if self._n_outputs else "bind_sample"
 
     def bind(self, state: LearnerState) -> None:
-        """After rows were learned: let the kernel prepare the next ones, if it can."""
+        """After rows were learned, let the kernel prepare further ones, if it can."""
         if self._can_bind:
             self._can_bind = bind(self._rule, state, self._p)
 

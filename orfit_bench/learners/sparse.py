@@ -1,8 +1,8 @@
 """Sparse rows, learned in the columns that are not zero.
 
-A method that changes nothing where a row is zero learns a few rows in the columns in which one of them is not zero, and
-leaves the others as they are. Kernels know nothing of it: they get dense rows and the part of the state that belongs to
-these columns.
+If a method changes nothing where a row is zero, a few rows are learned in the columns in which one of them is not zero,
+and the other columns stay unchanged. Kernels are not involved: they get dense rows and the part of the state that
+belongs to these columns.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState
 
 CALL = 10_000
-"""Additions that cost as much as one call of a kernel, roughly."""
+"""Number of additions that cost about as much as one call of a kernel."""
 MOST_ROWS = 64
-"""Rows that are learned together at most."""
+"""Largest number of rows that are learned together."""
 FEW_COLUMNS = 1400
 """With fewer columns, a field (column, column) is updated as a whole."""
 MANY_ENTRIES = 13
-"""Also with fewer columns than so many times the entries of a row."""
+"""The same with fewer columns than this number times the entries of a row."""
 
 
 class SparseRows(Protocol):
-    """Rows (n, d) in compressed form (CSR), as of scipy.sparse."""
+    """Rows (n, d) in compressed form (CSR), as in scipy.sparse."""
 
     data: np.ndarray[Any, Any]
     indices: np.ndarray[Any, Any]
@@ -51,7 +51,7 @@ class SparseRows(Protocol):
         """The rows in another dtype."""
 
     def toarray(self) -> np.ndarray[Any, Any]:
-        """The rows as dense ones."""
+        """The rows as a dense array."""
 
     def __getitem__(self, rows: slice) -> SparseRows:
         """Some of the rows."""
@@ -69,7 +69,7 @@ def is_sparse(value: object) -> TypeGuard[SparseRows]:
 
 
 def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> SparseRows:
-    """The rows in compressed form and the rule's dtype; TypeError or ValueError where they cannot be learned."""
+    """The rows in compressed form and the rule's dtype; TypeError or ValueError if they cannot be learned."""
     if reason := refusal(rule):
         method = rule.method.name
         raise TypeError(f"{name}: got sparse rows, which {method} does not take: {reason}; pass {name}.toarray()")
@@ -110,7 +110,7 @@ def refusal(rule: Rule) -> str:
 def learn(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, predict: bool = False) -> Array | None:
     """Learn rows in compressed form as `Rule.learn` learns dense ones, equal to it up to rounding."""
     if rule.method.kernel.validate_rows and len(Y):
-        no_rows = np.empty((0, X.shape[1]), rule.dtype)  # what is validated are the targets
+        no_rows = np.empty((0, X.shape[1]), rule.dtype)  # only targets are validated
         rule.method.kernel.validate_rows(rule.settings, state.n_steps, no_rows, Y, False, True)
     out = np.empty(Y.shape, rule.dtype) if predict else None
     blocks = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
@@ -129,13 +129,13 @@ class Blocks(NamedTuple):
     """How sparse rows are learned."""
 
     rows: int
-    """How many are learned together."""
+    """Number of rows that are learned together."""
     all_columns: bool
-    """Whether in all columns, instead of those in which one of them is not zero."""
+    """Whether they are learned in all columns, instead of those in which one of them is not zero."""
 
 
 def _choose_blocks(rule: Rule, layout: StateLayout, X: SparseRows, predict: bool) -> Blocks:
-    """What costs least: all columns for fields (column, column), and for predictions of weights that are solved for."""
+    """The cheapest blocks; all columns if a field (column, column) is small or predictions solve for weights."""
     entries, d = max(1, -(-X.nnz // max(1, X.shape[0]))), X.shape[1]  # entries of a row
     if max(map(_axes_of_columns, layout.fields)) < 2:
         return Blocks(min(MOST_ROWS, max(1, math.isqrt(CALL // entries))), all_columns=False)
@@ -145,7 +145,7 @@ def _choose_blocks(rule: Rule, layout: StateLayout, X: SparseRows, predict: bool
 
 
 def _axes_of_columns(field: Field) -> int:
-    """How many axes of a field, from the first on, have an entry for each column of the rows."""
+    """The number of leading axes of a field that have an entry for each column of the rows."""
     return len(list(itertools.takewhile(("parameter", "feature").__contains__, field.dims)))
 
 

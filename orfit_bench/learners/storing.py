@@ -1,4 +1,4 @@
-"""The state of a learner outside of it: copies, bytes, files and data sets."""
+"""Copies of a learner, and its state as bytes, files and data sets."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Stored(Attributes):
         -------
         xarray.Dataset
             The arrays in host memory, with named dimensions; settings and versions in `attrs`. `orfit_bench.restore`
-            reads the arrays and `attrs["orfit_bench"]`; the other attributes are there to be looked at, as are the
-            weights of `ridge`, which follow from its sums.
+            reads the arrays and `attrs["orfit_bench"]`; the other attributes are for information, as are the weights of
+            `ridge`, which follow from its sums.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Stored(Attributes):
         Returns
         -------
         bytes
-            What `orfit_bench.from_bytes` reads.
+            The state, which `orfit_bench.from_bytes` reads.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Stored(Attributes):
 
         Notes
         -----
-        pickle, joblib and multiprocessing carry a learner this way.
+        pickle, joblib and multiprocessing transfer a learner this way.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Stored(Attributes):
         Returns
         -------
         learner
-            Of the same class, with the same rule. What one of the two learns does not change the other.
+            A learner of the same class, with the same rule. What one of the two learns does not change the other.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The learner of a subspace: rows X alone."""
+"""The learner of a subspace: rows X without targets."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from orfit_bench.spec.backend import Array
 class Subspace(Learner):
     """A learner of the `n_components` directions along which a stream of rows X (n, d) varies most.
 
-    Made by `orfit_bench.create`. Nothing is centred. `ob.pipeline(ob.Standardizer(scale=False), learner)` subtracts the
-    running mean, which is `pipeline.transforms[0].mean_`; the estimators of `orfit_bench.sklearn` have `mean_` too.
+    Made by `orfit_bench.create`. Rows are not centred. `ob.pipeline(ob.Standardizer(scale=False), learner)` subtracts
+    the running mean, which is `pipeline.transforms[0].mean_`; the estimators of `orfit_bench.sklearn` have `mean_` too.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Subspace(Learner):
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As `partial_fit`.
+            As in `partial_fit`.
 
         Examples
         --------
@@ -142,13 +142,13 @@ class Subspace(Learner):
         Raises
         ------
         ValueError
-            If rows are pending (call `flush` first), or as `partial_fit`.
+            If rows are pending (call `flush` first), or as in `partial_fit`.
         DivergedError
             If the step would not be finite; the learner is unchanged.
 
         Notes
         -----
-        Use it where one step is to take the mean gradient of these rows. For ordinary rows use `partial_fit`.
+        Use it if one step is to use the mean gradient of these rows. For ordinary rows use `partial_fit`.
 
         Examples
         --------
@@ -178,7 +178,7 @@ class Subspace(Learner):
     def explained_variance_(self) -> Array:
         """The sums of squares along the rows of `components_`, divided by n - 1, of shape (k,), in descending order.
 
-        This is the variance that scikit-learn's PCA reports where the mean of the rows is zero, since nothing is
+        This is the variance that scikit-learn's PCA reports if the mean of the rows is zero, since rows are not
         centred. Only `incremental_pca` keeps these sums; the estimators of `orfit_bench.sklearn` compute them, and the
         running mean, for all methods.
 

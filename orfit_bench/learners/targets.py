@@ -19,7 +19,7 @@ from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.row_labels import check_rows_agree
 
 OF_CLASSES = ("output", "class")
-"""Dimensions along which a field has an entry for each class; on a nonlinear model the weights have another place."""
+"""Dimensions along which a field has an entry for each class, except the weights of a nonlinear model."""
 
 
 class EncodedRows(NamedTuple):
@@ -27,7 +27,7 @@ class EncodedRows(NamedTuple):
 
     X: Array
     Y: Array
-    """(n, c): numbers, one-hot labels, or for a subspace no column."""
+    """Targets (n, c): numbers or one-hot labels; (n, 0) for a subspace."""
     sizes: Sizes
     classes: tuple[Label, ...] = ()
     """All classes known with these rows, in order of first appearance."""
@@ -36,9 +36,9 @@ class EncodedRows(NamedTuple):
     inputs: Any = None
     """Further inputs of these rows, for example transitions."""
     feature_names: tuple[str, ...] = ()
-    """The names of the columns of X, where they are known."""
+    """The names of the columns of X, if they are known."""
     target_names: tuple[str, ...] = ()
-    """The names of the columns of y, where they are known."""
+    """The names of the columns of y, if they are known."""
 
     def fits(self, state: LearnerState | None) -> bool:
         """Whether they have the sizes, the known classes and the names of a state."""
@@ -115,7 +115,7 @@ def without_targets(
 
 
 def check_same_kind(labels: Sequence[Label], name: str) -> None:
-    """ValueError where the labels of several learners are of different kinds: True == 1, but they are two labels."""
+    """ValueError if the labels of several learners are of different kinds: True == 1, but they are two labels."""
     if len(kinds := {type(label).__name__ for label in labels}) > 1:
         raise ValueError(f"{name}: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
 
@@ -128,7 +128,7 @@ def has_movable_outputs(rule: Rule) -> bool:
 def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
     """The state with a column for each of these classes, zero for new ones.
 
-    ValueError for further classes if the model has a fixed number of outputs; then it also keeps classes left out.
+    If the model has a fixed number of outputs, ValueError for further classes; classes that are left out are kept.
     """
     if classes == state.classes:
         return state
@@ -154,7 +154,7 @@ def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) ->
 
 
 def _with_fixed_outputs(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
-    """The same state if a model's outputs, which are fixed, are those of the classes; before steps a new one."""
+    """The same state if the fixed outputs of a model are those of the classes; before the first step a new one."""
     if not (state.n_steps or state.pending.count):
         new_state = rule.init(state.sizes._replace(n_outputs=len(classes)), classes)
         return replace(new_state, n_samples=state.n_samples, feature_names=state.feature_names)

@@ -23,17 +23,17 @@ from orfit_bench.spec.state import WeightCovariance
 from orfit_bench.state.state import LearnerState
 
 BLOCK = 64
-"""Rows whose joint distribution is computed at once."""
+"""Number of rows whose joint distribution is computed together."""
 LARGEST_ERROR = 0.1
-"""Relative error of a variance that needs no warning."""
+"""Largest relative error of a variance without a warning."""
 LARGEST_RATIO = 10.0
-"""Ratio of the weights that forgetting gives the rows of a block."""
+"""Largest ratio of the weights that forgetting gives the rows of a block."""
 
 
 def require(method: Method, dtype: np.dtype[Any]) -> WeightCovariance:
     """The covariance that the method declares; TypeError if it predicts no distribution, or no real one."""
     if dtype.kind == "c":
-        raise TypeError(f"{method.name}: distributions of complex predictions are not available; predict them alone")
+        raise TypeError(f"{method.name}: distributions of complex predictions are not available; predict without them")
     if method.state.covariance is None:
         known = registry().methods.values()
         others = ", ".join(sorted(m.name for m in known if m.state.covariance or m.traits.gaps))
@@ -61,7 +61,7 @@ def standard_deviations(rule: Rule, state: LearnerState, X: Array, noise_varianc
 
 
 def log_likelihood(rule: Rule, state: LearnerState, X: Array, Y: Array, noise_variance: float) -> float:
-    """The sum of the logarithms of the predictive densities of all rows, each given those before; the state is kept."""
+    """The sum of the log predictive densities of all rows, each given those before; the state is unchanged."""
     state, total, done = rule.copy(state), 0.0, 0
     size = _block_size(rule)
     while done < X.shape[0]:
@@ -97,7 +97,7 @@ def _joint_covariance(rule: Rule, state: LearnerState, J: Array) -> np.ndarray[A
 
 
 def scale_of(rule: Rule, steps: int) -> float:
-    """What the covariance of a state after these steps is multiplied by; ValueError if there is no distribution."""
+    """The factor of the covariance of a state after these steps; ValueError if there is no distribution."""
     spec = require(rule.method, rule.dtype)
     if reason := spec.refuses(rule.settings, steps):
         raise ValueError(f"{rule.method.name} predicts no distribution: {reason}")
@@ -111,7 +111,7 @@ def _information_root(rule: Rule, state: LearnerState) -> Array | None:
 
 
 def _divide_by_root(rule: Rule, J: Array, R: Array, scale: float) -> np.ndarray[Any, Any]:
-    """The rows z' = x'R^-1 (q, p), times sqrt(scale): their squared lengths are x'P x. Warns where these are rounding.
+    """The rows z' = x'R^-1 (q, p), times sqrt(scale): their squared lengths are x'P x. Warns if these are rounding.
 
     R has the rounding errors of an orthogonal transformation, eps times the length of each column, so that |z|^2 is off
     by at most 2 eps |z| sum_i |R_i| |v_i| with v = P x.
@@ -134,7 +134,7 @@ def _divide_by_root(rule: Rule, J: Array, R: Array, scale: float) -> np.ndarray[
 
 
 def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
-    """J P (q, p), but for the scale of P."""
+    """J P (q, p), without the scale of P."""
     spec = require(rule.method, rule.dtype)
     if spec.field:
         return J @ getattr(state.arrays, spec.field)

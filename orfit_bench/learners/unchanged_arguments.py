@@ -13,9 +13,9 @@ from orfit_bench.spec.backend import Array
 
 
 class FirstCalls:
-    """The first call of each function of a model shows whether it writes to its arguments: no copies are made later.
+    """Calls the functions of a model; the first call of each checks that it does not write to its arguments.
 
-    `dtype` is that of the learner.
+    Later calls make no copies. `dtype` is the dtype of the learner.
     """
 
     def __init__(self, model: str, xp: ModuleType, dtype: np.dtype[Any]) -> None:
@@ -23,9 +23,9 @@ class FirstCalls:
         self._eps: dict[str, float] = {}
 
     def call(self, what: str, function: Callable[..., Any], *arguments: Array) -> Any:
-        """The result of function(*arguments), `what` being its name with theirs, as in "predict(w, X)".
+        """The result of function(*arguments); `what` names it and the arguments, as in "predict(w, X)".
 
-        ValueError if it changes one of them; they are restored, also if it raises.
+        ValueError if it changes an argument; the arguments are restored, also if it raises.
         """
         if what in self._seen:
             return function(*arguments)
@@ -44,9 +44,9 @@ class FirstCalls:
         return found
 
     def tolerance(self, *whats: str) -> float:
-        """The relative difference that rounding explains between functions that were called, by these names.
+        """The relative difference that rounding can cause between functions that were called, given by name.
 
-        The coarsest of what they returned in the first call and of the learner's dtype decides: half of its digits.
+        It is half of the digits of the coarsest dtype among the results of their first calls and that of the learner.
         """
         return float(max(np.finfo(self._dtype).eps, *(self._eps.get(what, 0.0) for what in whats)) ** 0.5)
 

@@ -1,4 +1,4 @@
-"""Rows that are unlearned: subtracted from the sums of a state, with the digits that are left (docs/decisions/0048)."""
+"""Unlearning: rows are subtracted from the sums of a state, while enough digits are left (docs/decisions/0048)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HostArray = np.ndarray[Any, Any]
 MOST_ERROR = 0.01
-"""The largest relative error of a sum of squares; of one with a larger error, only rounding is left."""
+"""The largest relative error of a sum of squares; a sum with a larger error counts as rounding only."""
 
 
 def unlearn(rule: Rule, state: LearnerState, add: Callable[[], object]) -> None:
@@ -31,7 +31,7 @@ def unlearn(rule: Rule, state: LearnerState, add: Callable[[], object]) -> None:
     _negate(sums)
     try:
         add()
-    finally:  # where a row is refused, those before it are unlearned
+    finally:  # if a row is refused, those before it are unlearned
         _negate(sums)
     if before:
         _judge_squares(rule, state, gram, before)
@@ -57,7 +57,7 @@ def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Minuend) 
         state.notice = (
             f"rows of negative weight leave only rounding in column {', '.join(map(str, rounded))}, which counts as "
             f"never seen now; rows that were learned before must not be unlearned any more, so if some of them have "
-            f"other entries than 0 there, let a new learner learn what is to stay"
+            f"other entries than 0 there, train a new learner on the rows to keep"
         )
 
 
@@ -92,17 +92,17 @@ def _squares(gram: Array, rule: Configuration) -> HostArray:
 
 
 def _decayed(rule: Configuration, state: LearnerState, of: Minuend) -> HostArray:
-    """The sums of squares as they would be now."""
+    """Earlier sums of squares, after the forgetting since then."""
     return np.asarray(_kept(rule, state.n_steps - of.n_steps) * of.squares)
 
 
 def _kept(rule: Configuration, steps: int) -> float:
-    """The share of a sum that is left after so many steps: ff^steps, or 1 for a forgetting factor above 1."""
+    """The share of a sum that is left after these steps: ff^steps, or 1 for a forgetting factor above 1."""
     return min(float(rule.settings.get("forgetting_factor", 1)), 1.0) ** steps
 
 
 def _forget_columns(rule: Rule, state: LearnerState, gram: str, gone: HostArray) -> HostArray:
-    """Make columns (p,) of the sums those of the start; returns which of them differed from it."""
+    """Reset columns (p,) of the sums to the start; returns which of them differed from it."""
     start, changed = rule.init(state.sizes).arrays, np.zeros(len(gone), bool)
     for name in _sums(rule):
         array = getattr(state.arrays, name)

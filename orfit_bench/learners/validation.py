@@ -17,7 +17,7 @@ from orfit_bench.learners.conversion import as_array, convert, namespace_of
 
 Array = Any
 MAX_SQUARES = 10_000
-"""Numbers up to which BLAS adds their squares on the calling thread; others may have to be waited for."""
+"""With at most this many numbers, BLAS adds their squares on the calling thread, without waiting for other threads."""
 
 
 def matrix(
@@ -31,7 +31,7 @@ def matrix(
 ) -> Array:
     """Value as a (n, columns) array in C order, its entries finite with `finite`; the same object if it is one already.
 
-    Errors name the columns by `names`, where there are any.
+    Errors use `names` for the columns, if given.
     """
     if type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous:
         rows: Array = value
@@ -79,7 +79,7 @@ def targets(
     missing: bool = False,
     xp: ModuleType = np,
 ) -> tuple[Array, bool]:
-    """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then.
+    """Y as (n, c) and whether y was one-dimensional; `outputs` and `vector` are these for earlier rows.
 
     With `missing`, NaN is allowed.
     """
@@ -136,7 +136,7 @@ def _remedy(given: list[Any]) -> str:
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:
-    """NumPy's numbers and texts as Python's; dates stay what they are, which would become integers."""
+    """NumPy's numbers and strings as Python's; dates are unchanged, since they would become integers."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufU":
         return list(values.tolist())
     return [v.item() if isinstance(v, np.generic) and v.dtype.kind not in "mM" else v for v in values]
@@ -150,7 +150,7 @@ def numbers(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, A
 
 
 def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
-    """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
+    """ValueError naming the first entry that is NaN or infinite. It waits for a device only once."""
     if is_surely_finite(value):
         return
     value = as_array(value, name, np)
@@ -162,13 +162,13 @@ def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
 
 
 def not_finite(name: str, place: tuple[int, ...], value: object, details: str) -> ValueError:
-    """The error for the first entry that is NaN or infinite; the details say where it is in words."""
+    """The error for the first entry that is NaN or infinite; `details` says in words where it is."""
     entry = f"{name}[{', '.join(map(str, place))}] is {value}"
     return ValueError(f"{entry} ({details}): want finite numbers; drop or fill these rows")
 
 
 def has_finite_sum(value: np.ndarray[Any, Any]) -> bool:
-    """Whether a sum shows in one pass, without a temporary, that all entries are finite; of huge ones it may not."""
+    """Whether a sum shows, in one pass without a temporary, that all entries are finite; huge ones may give False."""
     if value.size <= MAX_SQUARES:
         return math.isfinite(np.vdot(value, value).real)
     with np.errstate(all="ignore"):
@@ -176,7 +176,7 @@ def has_finite_sum(value: np.ndarray[Any, Any]) -> bool:
 
 
 def is_surely_finite(value: Array) -> bool:
-    """Whether a quick look shows that all entries are finite, without a temporary; of huge ones it may not show it."""
+    """Whether a quick check without a temporary shows that all entries are finite; huge ones may give False."""
     if type(value) is np.ndarray:
         return has_finite_sum(value)
     if not math.prod(value.shape):

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import xarray
 
 MAX_BYTES = 2**30
-"""Size of the largest history: one that is larger would be kept by mistake."""
+"""Size of the largest history in bytes; a larger one is probably a mistake."""
 
 
 def validate(method: Method, every: SupportsIndex) -> int:
-    """The number of rows between two entries; TypeError or ValueError where there can be no history."""
+    """The number of rows between two entries; TypeError or ValueError if there can be no history."""
     if method.state.predict:
         raise TypeError(f"{method.name} has no weights, so there is no history of them")
     return positive_integer("every", every)
@@ -48,7 +48,7 @@ def learn(state: LearnerState, rule: Rule, rows: EncodedRows, every: int) -> np.
 
 
 def check_size(n: int, every: int, weights: int, dtype: np.dtype[Any]) -> None:
-    """Raise ValueError where the history of n rows, with so many weights each, would be too large."""
+    """Raise ValueError if the history of n rows, with this number of weights each, would be too large."""
     size = n * weights * dtype.itemsize
     if n >= every and size // every > MAX_BYTES:
         least = math.ceil(size / MAX_BYTES)
@@ -61,7 +61,7 @@ def check_size(n: int, every: int, weights: int, dtype: np.dtype[Any]) -> None:
 def labelled(
     history: np.ndarray[Any, Any], state: LearnerState, first: int, every: int, parameters: Sequence[str]
 ) -> xarray.DataArray:
-    """The history from row number `first` on with named dimensions; without outputs where targets are (n,)."""
+    """The history with named dimensions, beginning at row `first`; without outputs if targets are (n,)."""
     import xarray
 
     coordinates: dict[str, Any] = {"row": first + every * np.arange(len(history))}

@@ -1,4 +1,4 @@
-"""Rows with weights, learned by kernels that know no weights (docs/decisions/0048)."""
+"""Rows with weights, learned by kernels that do not support weights (docs/decisions/0048)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def require(method: Method) -> Weighting:
 
 
 def validate(value: object, rule: Rule, shape: tuple[int, ...], X: object = None) -> HostArray:
-    """The weights of the rows X in host memory; TypeError or ValueError where the method cannot learn them."""
+    """The weights of the rows X in host memory; TypeError or ValueError if the method cannot learn them."""
     weighting = require(rule.method)
     check_rows_agree(X, value, "sample_weight", len(shape))
     values, _ = read_columns(value, "sample_weight")
@@ -76,7 +76,7 @@ def _check_repetitions(weights: HostArray, rule: Rule) -> None:
 def learn(
     rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool = False
 ) -> Array | None:
-    """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change nothing but the count of rows.
+    """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change only the count of rows.
 
     If some are negative, a copy learns them, since rows may be refused after others were learned.
     """
@@ -121,7 +121,7 @@ def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: Ho
 
 
 def repetitions(weights: HostArray, dtype: np.dtype[Any]) -> tuple[HostArray, HostArray]:
-    """Which row each repetition (n',) is, and how much of a step it takes: the last one of a row what is left."""
+    """The row of each repetition (n',), and its share of a step: for the last repetition of a row, what is left."""
     counts = np.ceil(weights).astype(int)
     rows = np.repeat(np.arange(len(weights)), counts)
     part = np.ones(len(rows), np.finfo(dtype).dtype)  # real numbers, for complex rows too
@@ -158,7 +158,7 @@ def _learn_scaled(
 def _learn_repetitions(
     rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool
 ) -> Array | None:
-    """Learn each row as often as its weight says, the rest by a shorter step."""
+    """Learn each row as often as its weight says, a fraction by a shorter step."""
     rows, part = repetitions(weights, rule.dtype)
     x, y = (rule.place(np.ascontiguousarray(rule.backend.asnumpy(a)[rows])) for a in (X, Y))
     try:

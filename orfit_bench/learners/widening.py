@@ -17,12 +17,12 @@ CHUNK = 10_000
 
 
 def widened(learner: Learner, more: int) -> Any:
-    """A learner with `more` further features behind the known ones, which were zero in all rows so far.
+    """A learner with `more` further features after the known ones, which were zero in all rows so far.
 
     Fields that start at zero stay zero along a feature that is always zero. All others, such as P of recursive least
-    squares, have there what a learner of the new features alone has after as many rows of zeros, and zeros between old
-    and new features: for `rls` it is I / (ridge ff^t). A subspace starts orthogonal to features that it has not seen.
-    Names of columns are dropped, since the new ones have none.
+    squares, get the values of a learner of only the new features after as many rows of zeros, and zeros between old and
+    new features: for `rls`, I / (ridge ff^t). A subspace starts orthogonal to features that it has not seen. Names of
+    columns are dropped, since the new ones have none.
 
     Raises
     ------

@@ -15,11 +15,11 @@ from orfit_bench.spec.model import Transition, as_transition, is_identity
 
 HostArray = np.ndarray[Any, Any]
 SETTINGS = ("transition", "process_noise", "observation_noise")
-"""What may be given with the rows instead of the settings."""
+"""Settings for which other values can be given with the rows."""
 
 
 class GivenWithRows(NamedTuple):
-    """What a user may give with the rows: an entry for each row, or of a block one for all; None for the setting."""
+    """Inputs given with the rows: an entry for each row, or one entry for a block of rows; None for the setting."""
 
     transition: Any = None
     process_noise: Any = None
@@ -60,7 +60,7 @@ class FilterParameters(NamedTuple):
     """Added to the mean by each transition: shape (n, p, r), or (p, r) for a single step; None: zero."""
 
     def at(self, i: int) -> FilterParameters:
-        """Parameters of step i alone, with matrices (p, p) and (q, q); None for the identity and for zero."""
+        """Parameters of step i, with matrices (p, p) and (q, q); None for the identity and for zero."""
         if self.single:
             return self
         F: Any = self.transition
@@ -161,7 +161,7 @@ class Dynamics:
         return np.kron(np.asarray(noise), np.eye(self._c)) if shape == (rows, rows) else noise
 
     def parameters(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> FilterParameters:
-        """Parameters of the steps from number t on, each of `observed` rows."""
+        """Parameters of steps of `observed` rows each, the first of which has the number t."""
         if not inputs and observed == 1:
             return self._single_rows._replace(t=t)
         return self._make(inputs, t, observed)
@@ -198,7 +198,7 @@ def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostA
 
     An entry is a number, a vector of length `size` or a matrix (size, size). Transitions and process noises given per
     step may not be vectors: a single (p, p) matrix would be mistaken for p diagonals. Covariances are returned exactly
-    symmetric. TypeError or ValueError that names the argument.
+    symmetric. TypeErrors and ValueErrors name the argument.
     """
     array = validation.numbers(value, name, np.dtype(float))
     array = array if steps is not None else array[None]
@@ -215,7 +215,7 @@ def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostA
 
 
 def refuse_no_covariance(array: HostArray, name: str, has_rows: bool) -> None:
-    """ValueError if an entry is no covariance, with the row of the first one where each row has an entry."""
+    """ValueError if an entry is not a covariance; it names the first such row if each row has an entry."""
     for row, entry in enumerate(array if _defect(array) else ()):
         if defect := _defect(entry[None]):
             where = f" in row {row}" if has_rows else ""
@@ -228,7 +228,7 @@ def _defect(entries: HostArray) -> str:
 
 
 def refuse_lost_noise(given: HostArray, kept: HostArray) -> None:
-    """ValueError for a variance that the dtype of `kept` makes zero: its row would be one without noise."""
+    """ValueError for a variance that becomes zero in the dtype of `kept`: its row would have no noise."""
     before, after = (np.diagonal(a, axis1=1, axis2=2) if a.ndim == 3 else a for a in (given, kept))
     lost = (before != 0) & (after == 0)
     if lost.any():

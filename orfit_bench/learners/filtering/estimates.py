@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FilterEstimates(Regressor):
-    """A filter that estimates states and observations; no call of this class changes it."""
+    """A filter that estimates states and observations; none of these methods changes it."""
 
     rule: FilterRule
 
@@ -47,7 +47,7 @@ class FilterEstimates(Regressor):
         X : array_like, shape (n, d)
             Rows.
         transition, process_noise, observation_noise, control : array_like, optional
-            Of the next step. Default: the settings.
+            Transition, noises and control of the next step. Default: the settings.
         return_std : bool, default False
             Whether the standard deviations of the observations, noise included, are returned too.
 
@@ -153,7 +153,7 @@ class FilterEstimates(Regressor):
         try:
             mean, covariance = self.rule.smooth(state, rows.X, rows.Y, rows.inputs)
         finally:
-            self.rule.warn_of_lost_precision(state)  # also where it is refused
+            self.rule.warn_of_lost_precision(state)  # also if a step was refused
         to_host = self.backend.asnumpy
         parameters = rows.feature_names if self.rule.is_linear else ()
         names = {"parameter": parameters, "parameter_2": parameters, "output": rows.target_names}
@@ -178,28 +178,28 @@ class FilterEstimates(Regressor):
         X : array_like, shape (n, d)
             Rows.
         y : array_like, shape (n,) or (n, c)
-            Targets. On the linear model, a row with a missing one (NaN) contributes nothing, also where it has others.
-            On another model with several outputs, the others are observed.
+            Targets. On the linear model, a row with a missing target (NaN) contributes nothing, even if it has others.
+            On another model with several outputs, the other targets are observed.
         transition, process_noise, observation_noise, control, sample_weight : array_like, optional
             As in `partial_fit`.
 
         Returns
         -------
         float
-            The sum of the log densities of the innovations, each given the rows before it. On a nonlinear model or
+            The sum of the log densities of the innovations, each given the rows before it. With a nonlinear model or
             transition, that of the extended Kalman filter.
 
         Raises
         ------
         ValueError
-            If the covariance of an observation is singular, so that it has no density; or as `partial_fit`.
+            If the covariance of an observation is singular, so that it has no density; or as in `partial_fit`.
         DivergedError
             If a step cannot be computed.
 
         Warns
         -----
         AccuracyWarning
-            If half of the digits may be lost, by a vague state or by targets that contradict it.
+            If half of the digits may be lost, because the state is vague or because targets contradict it.
 
         Notes
         -----

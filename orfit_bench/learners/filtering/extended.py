@@ -75,7 +75,7 @@ class ExtendedFilter(LinearizedKernel):
         return seen is None or self.apply(s, seen, p)
 
     def innovation(self, s: State, x: Array, y: Array, p: FilterParameters, out: Array | None) -> Innovation | None:
-        """What the observed entries of y add to the prediction, None if there are none; predictions go to out."""
+        """The innovation of the observed entries of y, None if there are none; predictions are written to out."""
         xp = self._xp
         linear = self._model is LINEAR
         f, J = (x @ s.mean, x) if linear else (self.predict(s.mean, x), self.jacobian(s.mean, x))
@@ -100,9 +100,9 @@ class ExtendedFilter(LinearizedKernel):
         return finite and is_applied(self._kernel.update(s, J, E, p._replace(observation_noise=R)), self._kernel.update)
 
     def can_smooth(self, s: State, p: Any) -> bool:
-        """Whether the covariance, which the smoother divides by, has enough digits; always, if the kernel cannot say.
+        """Whether the covariance, by which the smoother divides, has enough digits; True if the kernel cannot say.
 
-        Then the filter itself keeps it, and refuses a correction for which it has too few.
+        In that case the filter keeps the covariance itself, and refuses a correction for which it has too few digits.
         """
         judge = getattr(self._kernel, "can_smooth", None)
         return judge is None or p.t == 1 or bool(judge(s, p))
@@ -125,7 +125,7 @@ def moments(s: State) -> Moments:
 
 
 def covariance_along(s: Any, J: Array) -> Array:
-    """J Sigma J' (q, q) for rows J (q, p), from the root of Sigma where one is kept, which has twice as many digits."""
+    """J Sigma J' (q, q) for rows J (q, p), from the root of Sigma if the state has it: it keeps twice the digits."""
     if not hasattr(s, "root"):
         return J @ (s.covariance @ J.T)
     half = J @ s.root
@@ -148,7 +148,7 @@ def variances_of(records: Moments) -> Array:
 def filtered_rows(
     transitions: Callable[[], Sequence[Array]], before: Moments, after: Array, X: Array, Y: Array, p: FilterParameters
 ) -> FilteredRows:
-    """What estimates of rounding need of rows X (n, p) of a linear model, from the moments before and after each."""
+    """The inputs of rounding estimates for rows X (n, p) of a linear model, from the moments before and after each."""
     rows = X[:, None, :]
     E = to_host(Y - (rows @ before.mean)[:, 0, :]).astype(float)
     along = to_host((rows @ before.covariance)[:, 0, :] * X).sum(axis=1).astype(float)

@@ -37,7 +37,7 @@ class Filter(FilterEstimates):
         control: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn observations in order: a prediction step before each row but the first of all, then its correction.
+        """Learn observations in order: a prediction step before each row except the very first, then its correction.
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class Filter(FilterEstimates):
         y : array_like, shape (n,) or (n, c)
             Targets; NaN where nothing was observed.
         transition, process_noise : array_like, shape (n,) or (n, p, p), optional
-            Of the move to each row: multiples of the identity, or matrices. Default: the settings.
+            Transition and noise of the move to each row: multiples of the identity, or matrices. Default: the settings.
         observation_noise : array_like, shape (n,), optional
             Variance of each observation; on a model with c outputs also (n, c) or (n, c, c). Default: the setting.
         control : array_like or table, shape (n, p) or (n, p, c), optional
@@ -63,7 +63,7 @@ class Filter(FilterEstimates):
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As `Regressor.partial_fit`.
+            As in `Regressor.partial_fit`.
 
         Warns
         -----
@@ -174,7 +174,8 @@ class Filter(FilterEstimates):
         y : array_like, shape (M,) or (M, c)
             Their targets; NaN where nothing was observed.
         transition, process_noise : array_like, shape (), (p,) or (p, p), optional
-            Of the move to this step: a multiple of the identity, a diagonal or a matrix. Default: the settings.
+            Transition and noise of the move to this step: a multiple of the identity, a diagonal or a matrix. Default:
+            the settings.
         observation_noise : array_like, shape (), (M,) or (M, M), optional
             One variance for all observations, the variance of each, or their covariance. On a model with c outputs also
             (M c,) or (M c, M c), with the outputs of a row next to each other. Default: the setting.

@@ -1,4 +1,4 @@
-"""What a smoother and a likelihood compute with, in float64: for them float32 leaves too few digits.
+"""The inputs of smoothers and likelihoods in float64: float32 leaves them too few digits.
 
 A smoother divides by covariances that it computes as differences, and a log density multiplies errors of a variance by
 squared errors of forecasts. The learner's own state and what it returns keep their dtype.
@@ -20,7 +20,7 @@ FLOAT64 = np.dtype(np.float64)
 
 
 class Pass(NamedTuple):
-    """What a pass of the filter over rows X (n, d) with targets Y (n, r) gets: a state, and its parameters."""
+    """The inputs of a pass of the filter: a state, rows X (n, d) with targets Y (n, r), and parameters."""
 
     s: State
     X: Array
@@ -29,20 +29,20 @@ class Pass(NamedTuple):
 
 
 def can_compute_in_float64(given: Pass) -> bool:
-    """Whether all rows have noise: without it, float64 would take the rounding errors of float32 rows for data."""
+    """Whether all rows have noise: without it, float64 would treat the rounding errors of float32 rows as data."""
     return bool((to_host(given.p.observation_noise) > 0).all())
 
 
 def in_float64(given: Pass) -> Pass:
-    """Copies in float64, of a filter whose steps call no function of the user.
+    """Copies of the inputs in float64, for a filter whose steps call no function of the user.
 
-    In covariances, what is rounding in float32 becomes zero, since it would be a variance in float64.
+    Rounding errors of float32 in covariances become zero, since they would count as variances in float64.
     """
     s, X, Y, p = given
     arrays: Any = {name: cast(a, FLOAT64) for name, a in p._asdict().items() if name in ARRAYS and a is not None}
     state: Any = s
     fields = {name: cast(a, FLOAT64) for name, a in state._asdict().items()}
-    bound = 10 * s.mean.shape[0] * float(np.finfo(host_dtype(X)).eps)  # as kernels take it
+    bound = 10 * s.mean.shape[0] * float(np.finfo(host_dtype(X)).eps)  # as in kernels
     if "process_noise" in arrays:
         arrays["process_noise"] = without_rounding(arrays["process_noise"], bound)
     root = fields.get("root")
@@ -51,7 +51,7 @@ def in_float64(given: Pass) -> Pass:
 
 
 def without_rounding(P: Array, bound: float) -> Array:
-    """Covariances (..., d, d) without eigenvalues up to this bound, for variances of 1; others have no rounding."""
+    """Covariances (..., d, d) without eigenvalues up to this bound, at unit variances; diagonals are unchanged."""
     if P.ndim < 2 or (d := P.shape[-1]) == 1 or P.shape[-2] != d:
         return P
     xp = P.__array_namespace__()
@@ -64,7 +64,7 @@ def without_rounding(P: Array, bound: float) -> Array:
 
 
 def finite_in(dtype: np.dtype[Any], found: Moments) -> tuple[Moments, int]:
-    """The moments of n steps in a dtype, and how many of the first of them are finite in it."""
+    """The moments of n steps in a dtype, and the number of steps before the first that is not finite in it."""
     xp, n = found.mean.__array_namespace__(), found.mean.shape[0]
     if host_dtype(found.mean) == dtype:
         return found, n

@@ -29,18 +29,18 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
 
 RECORDED_NUMBERS = 100_000
-"""Numbers of the covariances before the rows that are filtered at once."""
+"""Most numbers in the recorded covariances of rows that are filtered together."""
 
 
 class LogLikelihood(NamedTuple):
-    """The log density of the rows that were learned, the step after which was refused, and its estimated error."""
+    """The log density of the rows learned before a refused step, its estimated error, and the number of these rows."""
 
     total: float = 0.0
     error: float = 0.0
     learned: int = 0
 
     def is_within(self, most: float) -> bool:
-        """Whether the error is at most so large beside the number n of rows, and the root of a density above n^2."""
+        """Whether the error is at most `most` times the number of rows, or times sqrt(|total|) if that is larger."""
         return bool(self.error <= most * max(self.learned, abs(self.total) ** 0.5))
 
 
@@ -53,9 +53,9 @@ def log_likelihood(
     record: Callable[..., int] | None,
     most: float,
 ) -> LogLikelihood:
-    """The sum of the log densities of the rows of X. Its error is estimated closely where it may be more than `most`.
+    """The sum of the log densities of the rows of X. Its error is estimated closely if it may exceed `most`.
 
-    record(s, X, Y, p, records), if there is one, filters the first rows at once, as for the smoother.
+    record(s, X, Y, p, records), if given, filters the first rows together, as for the smoother.
     """
     if record:
         start = [copy_of(a, s.mean.__array_namespace__()) for a in s]
@@ -70,7 +70,7 @@ def log_likelihood(
 def _closely_estimated(
     extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: FilterParameters, record: Callable[..., int] | None
 ) -> LogLikelihood:
-    """The log density with a close estimate of its error; without one where the filter keeps a root."""
+    """The log density with a close estimate of its error; without an estimate if the filter keeps a root."""
     rounding, keeps_root = CloseEstimate(s.mean.shape[0], host_dtype(X)), hasattr(s, "root")
     total, error, done = _of_recorded_rows(s, X, Y, p, record, rounding) if record else LogLikelihood()
     for i in range(done, X.shape[0]):
@@ -167,7 +167,7 @@ def log_density(seen: Innovation, S: np.ndarray[Any, Any], s: State) -> float:
 
 
 def _is_known(s: Any, seen: Innovation, size: np.ndarray[Any, Any], rounding: float) -> bool:
-    """Whether a row without noise has a deviation that a root of the covariance has only by rounding."""
+    """Whether the deviation of a row without noise is only rounding of the root of the covariance."""
     exact = to_host(seen.R).diagonal() == 0
     if not (hasattr(s, "root") and exact.any()):
         return False

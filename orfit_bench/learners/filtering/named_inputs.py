@@ -1,4 +1,4 @@
-"""What comes with the rows of a filter, where it has names: in the order of the parameters and of the targets."""
+"""Named inputs that are given with the rows of a filter, in the order of the parameters and of the targets."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ REMEDY = "pass {name}.to_numpy(), in the order of the {of}"
 def read_inputs(
     rule: FilterRule, sizes: Sizes, features: Names, targets: Names, given: GivenWithRows, block: bool
 ) -> GivenWithRows:
-    """What was given with the rows, tables as arrays.
+    """The inputs given with the rows, with tables as arrays.
 
     Parameters
     ----------
     features, targets : tuple of str
-        The names of the columns of X and y, where they are known. On the linear model, parameters are features.
+        The names of the columns of X and y, if they are known. On the linear model, parameters are features.
     given : GivenWithRows
-        As the user passed it.
+        The inputs as the user passed them.
     block : bool
-        Whether it is for one step, and not one entry for each row.
+        Whether the inputs are for one step, instead of one entry for each row.
 
     Raises
     ------
     ValueError
-        Where columns have other names, or names whose order cannot be checked.
+        If columns have other names, or names whose order cannot be checked.
     """
     if given.is_empty:
         return given
@@ -48,7 +48,7 @@ def read_inputs(
 
 
 def _read(value: Any, name: str, known: Names, width: int | None, of: str, row: bool = False) -> Any:
-    """A table in the order of the known names, and with `row` also a row with names; all else as it is."""
+    """A table, or with `row` a row with names, in the order of the known names; other values are unchanged."""
     if row and is_row_with_names(value):
         found = read_row(value, known, width, name)
     else:
@@ -62,9 +62,9 @@ def _read(value: Any, name: str, known: Names, width: int | None, of: str, row: 
 
 
 def _read_matrix(value: Any, name: str, known: Names, block: bool) -> Any:
-    """A column of numbers, or a matrix (p, p) or a diagonal whose names are in the order of the parameters.
+    """A column of numbers, or a matrix (p, p) or diagonal whose names must be in the order of the parameters.
 
-    All else as it is. Labels of numbers (n,) that are no diagonal, since they come with rows, are those of the rows.
+    Other values are unchanged. Numbers (n,) that come with rows are not a diagonal: their labels are those of the rows.
     """
     if value is None or callable(value):
         return value

@@ -1,4 +1,4 @@
-"""How far rounding in a filter's covariances may move what depends on its forecasts."""
+"""Estimates of how much rounding in a filter's covariances affects results that depend on its forecasts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from orfit_bench.spec.arrays import to_host
 
 Array = NDArray[Any]
 MARGIN = 1000
-"""An estimate from variances alone is believed where it is so many times smaller than an error that gives a warning."""
+"""An estimate from variances alone is trusted if it is smaller, by this factor, than an error that gives a warning."""
 
 
 def most_deviations(dtype: np.dtype[Any]) -> float:
-    """The largest estimated error of a log density a row or of a smoothed moment, in deviations, that gives no warning.
+    """The largest estimated error, of a log density per row or of a smoothed moment in deviations, without a warning.
 
-    3e-6, and 0.0025 in float32. True errors may be eight times as large, since those of several rows add up.
+    It is 3e-6, and 0.0025 in float32. True errors may be eight times as large, since errors of several rows add up.
     """
     return math.cbrt(np.finfo(dtype).eps) / 2
 
 
 def most_error_of_inverses(dtype: np.dtype[Any], computed: np.dtype[Any]) -> float:
-    """The largest relative error of inverse covariances, for smoothed moments of this dtype, computed in another.
+    """The largest relative error of inverse covariances without a warning, for moments of a dtype computed in another.
 
-    It moves a mean by up to the root of the condition as much, in deviations.
+    It changes a mean, in deviations, by up to this error times the root of the condition number.
     """
     return math.pow(np.finfo(computed).eps, 3 / 8 if dtype == computed else 1 / 3)
 
@@ -61,9 +61,9 @@ class FilteredRows(NamedTuple):
 class QuickEstimate:
     """An estimate, from variances alone, of the relative rounding errors of forecast variances.
 
-    A row leaves less of a parameter's variance than there was, with the rounding errors of what there was. It reduces
-    the errors that earlier rows left as well: as much as the deviation of the parameter. Errors up to 50 eps are those
-    of any sum. Where parameters are correlated, true errors may be a thousand times as large.
+    A row reduces the variance of a parameter, with rounding errors relative to the variance before. It also reduces the
+    errors of earlier rows, by the same factor as the deviation of the parameter. Errors up to 50 eps are ignored, since
+    any sum has them. If parameters are correlated, true errors may be a thousand times as large.
     """
 
     def __init__(self, p: int) -> None:
@@ -71,7 +71,7 @@ class QuickEstimate:
         self._variances: Array = nothing
         """The logarithms of the variances (1, p) before the last row."""
         self._measure: Array = nothing
-        """Those by which rounding is measured."""
+        """The logarithms of the variances (1, p) to which rounding errors are relative."""
 
     def of_rows(self, rows: FilteredRows) -> Array:
         """The relative errors (n,) of the forecast variances; rows come in order."""
@@ -130,7 +130,7 @@ class CloseEstimate:
         return self.of_rows_and_variances(rows)[0]
 
     def of_rows_and_variances(self, rows: FilteredRows) -> tuple[Array, float]:
-        """The same, and the largest relative error of a parameter's variance after a row with noise."""
+        """The result of `of_rows`, and the largest relative error of a parameter's variance after a row with noise."""
         found, largest, observed = np.zeros(len(rows.X)), 0.0, rows.observed & (rows.variances > 0)
         transitions = rows.transitions()
         for t, (x, before, after) in enumerate(zip(rows.X, rows.before, rows.after, strict=True)):

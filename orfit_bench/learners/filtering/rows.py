@@ -1,4 +1,4 @@
-"""The rows of a filter with what came with them, all of it checked."""
+"""Validation of the rows of a filter and of the inputs that come with them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_rows(
     block: bool,
     sample_weight: ArrayLike | None,
 ) -> EncodedRows:
-    """Rows, or with `block` one step, with what was given with them and their weights."""
+    """The rows, or with `block` one step, with the inputs and weights that were given with them."""
     finite = block or not rule.kernel_checks_rows or not given.is_empty or sample_weight is not None
     rows = with_numbers(rule, state, X, y, "A" if block else "X", finite)
     for name, value in given._asdict().items():
@@ -52,7 +52,7 @@ def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArr
     else:
         each = validation.numbers(noise, "observation_noise", np.dtype(float))
     if each.shape[:1] != (rows,):
-        return each  # refused with all others of a wrong shape
+        return each  # refused later, like other wrong shapes
     divisor = np.where(weights > 0, weights, 1.0).reshape(rows, *[1] * (each.ndim - 1))
     with np.errstate(over="ignore"):
         found = np.asarray(each / divisor)

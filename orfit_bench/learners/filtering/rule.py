@@ -1,4 +1,5 @@
-"""The rule of a filter: a prediction step before each correction, by the settings or by what comes with the rows."""
+"""The rule of a filter: a prediction step before each correction, from the settings or from inputs given with the
+rows."""
 
 from __future__ import annotations
 
@@ -54,11 +55,11 @@ class FilterRule(Rule):
         return self.backend.asarray(numbers)
 
     def step_inputs(self, sizes: Sizes, given: GivenWithRows, rows: int, block: bool = False) -> StepInputs:
-        """Validate what was given with the rows, and copy it to the backend."""
+        """Validate the inputs given with the rows, and copy them to the backend."""
         return NO_INPUTS if given.is_empty else self.dynamics(sizes).validate_inputs(given, rows, block)
 
     def new_layout(self, d: int, c: int) -> StateLayout:
-        """One for d features and c outputs; ValueError where settings do not fit them."""
+        """The layout for d features and c outputs; ValueError if the settings do not fit them."""
         self.dynamics(Sizes(d, c))
         return super().new_layout(d, c)
 
@@ -103,7 +104,7 @@ class FilterRule(Rule):
         return self.linearized(sizes) if self.runs_user_code(inputs) else self.kernel
 
     def network_kernel(self, sizes: Sizes) -> None:
-        """Networks are linearized, as other models."""
+        """None, since networks are linearized like other models."""
 
     def new_linearized(self, d: int, c: int) -> ExtendedFilter:
         """Make the kernel that linearizes model and transition at every step."""
@@ -162,7 +163,7 @@ class FilterRule(Rule):
         return contiguous(xp.broadcast_to(found, shape), xp)
 
     def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:
-        """The log density of rows; the state counts them, and keeps whether digits were lost."""
+        """The log density of rows; the state counts them and records whether digits were lost."""
         extended, rows = self.new_linearized(*state.sizes[:2]), self._rows_to_filter(state, X, Y, inputs)
         most = most_deviations(self.dtype)
         with np.errstate(all="ignore"):
@@ -171,7 +172,7 @@ class FilterRule(Rule):
         return found.total
 
     def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Moments:
-        """Means and covariances given all rows; the state counts them, and keeps whether digits were lost."""
+        """Means and covariances given all rows; the state counts them and records whether digits were lost."""
         extended, rows = self.new_linearized(*state.sizes[:2]), self._rows_to_filter(state, X, Y, inputs)
         linear = not self.runs_user_code(inputs)
         with np.errstate(all="ignore"):
@@ -183,7 +184,7 @@ class FilterRule(Rule):
         return found
 
     def _rows_to_filter(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> Pass:
-        """What a pass of the filter gets that does not end in the state; in float64 where that is better."""
+        """The inputs of a pass of the filter for a smoother or a likelihood, in float64 if float32 is too coarse."""
         p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1)
         rows = Pass(state.arrays, X, Y, p)
         if self.dtype != np.float32 or self.runs_user_code(inputs) or not can_compute_in_float64(rows):
@@ -191,7 +192,7 @@ class FilterRule(Rule):
         return in_float64(rows)
 
     def _end_pass(self, state: LearnerState, s: Any, learned: int, n: int, is_inaccurate: bool) -> None:
-        """Count the rows that a pass in s learned, and keep whether digits were lost; DivergedError if one is left."""
+        """Count the rows that a pass in s learned, and record lost digits; DivergedError if rows are left."""
         state.n_steps += learned
         if learned < n:
             raise self.discard_refused_step(state, learned)
@@ -200,5 +201,5 @@ class FilterRule(Rule):
             getattr(state.arrays, warning.field)[...] = is_inaccurate or getattr(s, warning.field)
 
     def _record(self, inputs: StepInputs) -> Any:
-        """The kernel's function that filters rows and records their moments; None where it cannot."""
+        """The kernel's function that filters rows and records their moments; None if it cannot be used."""
         return None if self.runs_user_code(inputs) else getattr(self.kernel, "record_rows", None)

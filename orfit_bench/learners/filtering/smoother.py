@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MAGNIFIED = 5
-"""So many times as large a smoothed moment's error may be, in deviations, as that of the filtered one."""
+"""Largest ratio of the error of a smoothed moment to that of the filtered one, both in deviations."""
 
 
 class FilterPass(NamedTuple):
@@ -47,7 +47,7 @@ def run_filter(
 ) -> FilterPass:
     """Filter the rows of X and record each step; there are fewer transitions than rows if a step diverged.
 
-    record(s, X, Y, p, records), if there is one, does so for the first rows, and returns how many.
+    record(s, X, Y, p, records), if given, does so for the first rows and returns their number.
     """
     n, xp = X.shape[0], s.mean.__array_namespace__()
     identity = xp.eye(s.mean.shape[0], dtype=s.mean.dtype)
@@ -81,7 +81,7 @@ def record_moments(records: Moments, i: int, s: State) -> None:
 def smooth(kernel: Any, steps: FilterPass, rows: Pass, linear: bool, dtype: np.dtype[Any]) -> bool:
     """Replace the moments after each row by those given all rows; returns whether they may be inaccurate in `dtype`.
 
-    `linear` tells whether the model and the transitions are.
+    `linear` says whether the model and the transitions are linear.
     """
     F, Q, scales, predicted, corrected = steps
     if not F:
@@ -112,9 +112,9 @@ def scale_of_roots(corrected: Array, scales: list[Array]) -> Array:
 
 
 def error_before(steps: FilterPass, given: Pass, most: float) -> float:
-    """The largest error, in deviations, of a moment that the filter left to the smoother.
+    """The largest error, in deviations, of a filtered moment, before smoothing.
 
-    Where variances alone show that it is far below `most`, 0.
+    It is 0 if variances alone show that it is far below `most`.
     """
     rows = filtered_rows(lambda: steps.transitions, steps.predicted, steps.corrected, given.X, given.Y, given.p)
     p, dtype, noisy = rows.X.shape[1], rows.X.dtype, rows.observed & (rows.noise > 0)
@@ -140,7 +140,7 @@ def is_plausible(before: Array, after: Array) -> bool:
 def make_dataset(
     mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int, names: dict[str, tuple[str, ...]]
 ) -> xarray.Dataset:
-    """The smoothed moments with named dimensions, indexed by the step number, and by names where there are any."""
+    """The smoothed moments with named dimensions, indexed by the step number, and by names if there are any."""
     import xarray
 
     return xarray.Dataset(

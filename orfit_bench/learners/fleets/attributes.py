@@ -14,7 +14,7 @@ from orfit_bench.spec.backend import Array
 
 
 class Attributes:
-    """Members and their joint state, and what they tell about the fleet."""
+    """Members and their joint state, with the public attributes of a fleet."""
 
     def __init__(self, members: Members, state: FleetState | None = None) -> None:
         rule = members.shared
@@ -22,12 +22,12 @@ class Attributes:
         self._weights: dict[int, Array] = {}
         self.permit: list[None] = [None]
         """Empty while a thread changes the fleet."""
-        self.members, self.live_state = members, state  # after which the members' rules do not change
+        self.members, self.live_state = members, state  # the members' rules do not change afterwards
 
-    if not TYPE_CHECKING:  # types know that there is no such attribute
+    if not TYPE_CHECKING:  # type checkers are to report unknown attributes
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Refuse settings and what follows from them: the members' rules would not change."""
+            """Refuse settings and attributes that follow from them: the members' rules would not change."""
             members = vars(self).get("members")
             if members is not None and (name in FIXED or name in members.shared.settings):
                 refuse_assignment(self, name, members.shared.method)

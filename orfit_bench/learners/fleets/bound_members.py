@@ -1,7 +1,7 @@
 """Calls with a row for each member, learned by a function that a kernel has bound to the arrays of a state.
 
-As in `orfit_bench.learners.bound_rows`, a call looks only at what may differ, and leaves to the general path the rows
-that it has to convert or refuse, and the members whose row the function does not learn.
+As in `orfit_bench.learners.bound_rows`, a function accepts only NumPy arrays of the learners' dtype. It leaves all
+other input, and the members whose row the kernel refuses, to the general path.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.rule import steps_until_half
 
 LearnRowEach = Callable[[FleetState, object, object, "HostArray | None"], int]
-"""learn(state, X, y, out) returns how many members, from the first one on, have learned their row."""
+"""learn(state, X, y, out) returns the number of members that have learned their row, counted from the first."""
 
 
 def bind(members: Members, state: FleetState) -> LearnRowEach:
-    """The function for X (N, 1, d) with y (N, 1), all of whose members have learned a row before.
+    """The function for X (N, 1, d) with y (N, 1), after every member has learned a row.
 
-    It leaves all rows to the general path where the kernel offers none for these settings.
+    It leaves all rows to the general path if the kernel offers no function for these settings.
     """
     rule, make_learn = members.shared, getattr(members.shared.kernel, "bind_members", None)
     if not make_learn or not state.sizes.y_is_1d or not members.are_settings_constant:
@@ -36,9 +36,9 @@ def bind(members: Members, state: FleetState) -> LearnRowEach:
 
 
 def longest_sum(members: Members) -> float:
-    """The number of steps that no member warns of."""
+    """The number of steps below which no member warns."""
     if members.varying and members.shared.method.state.warning:
-        return steps_until_half(members.shared.dtype)  # settings of some members may forget what others add up
+        return steps_until_half(members.shared.dtype)  # some members may forget errors that add up in others
     return members.shared.longest_sum
 
 
@@ -50,7 +50,7 @@ def leave_all(state: FleetState, X: object, y: object, out: HostArray | None) ->
 def bound_to_state(
     state: FleetState, dtype: np.dtype[Any], longest: float, learn: Callable[[HostArray, HostArray, HostArray], int]
 ) -> LearnRowEach:
-    """The function that learns by the kernel's, and counts the rows; `longest` is the number of steps to warn of."""
+    """The function that calls the kernel's and counts rows; `longest` is the number of steps that gives a warning."""
     arrays, size = state.arrays, len(state.n_steps)
     shape, shape_of_y, nothing = (size, 1, state.sizes.n_features), (size, 1), np.empty((0, 1), dtype)
 

@@ -23,7 +23,7 @@ from orfit_bench.tables.row_labels import check_rows_agree
 
 
 class ClassifierFleet(SupervisedFleet):
-    """A fleet of learners of labels. All share the labels of `classes_`; each predicts those that it has seen.
+    """A fleet of learners of labels. They share the labels of `classes_`; each predicts only labels that it has seen.
 
     Examples
     --------
@@ -117,8 +117,8 @@ class ClassifierFleet(SupervisedFleet):
         Returns
         -------
         ndarray, shape (N, n), or (n,) with which
-            For each row, of the classes that its member has seen, the class of the highest score. Of classes with equal
-            scores it is the one that this member saw first.
+            For each row, the class of the highest score among those that its member has seen; of classes with equal
+            scores, the one that this member saw first.
 
         Raises
         ------
@@ -160,9 +160,9 @@ class ClassifierFleet(SupervisedFleet):
         Raises
         ------
         TypeError
-            If the method defines none.
+            If the method does not define probabilities.
         ValueError
-            As `predict`.
+            As in `predict`.
 
         Examples
         --------
@@ -184,7 +184,7 @@ class ClassifierFleet(SupervisedFleet):
         return rows.as_called(found)
 
     def _orders(self, state: FleetState, rows: FleetRows) -> HostArray:
-        """In which order (n, classes) the member of each row saw the classes; ValueError if it has seen none."""
+        """The order (n, classes) in which the member of each row saw the classes; ValueError if it has seen none."""
         members = np.repeat(rows.members, rows.counts)
         order: HostArray = state.order[members]
         blank = (order == UNKNOWN).all(axis=1)

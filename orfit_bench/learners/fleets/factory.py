@@ -40,7 +40,7 @@ def fleet(
     initial_weights: ArrayLike | None = None,
     **settings: object,
 ) -> Any:
-    """Create a fleet: N independent learners of one method, on the linear model, learned by one call.
+    """Create a fleet: N independent learners of one method, on the linear model, that learn in one call.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def fleet(
     backend : str, default "auto"
         "numpy", "numba", "cupy" or a plugin's; "auto" as in `create`.
     dtype : {"float64", "float32"}, default "float64"
-        Of the states.
+        Dtype of the states.
     random_state : int, or array_like of int, shape (N,), default 0
-        Seed of the draws, of all members or of each.
+        Seed of the random draws: one for all members, or one for each.
     initial_weights : array_like, shape (p,) or (p, c), optional
         Weights of every member before its first row. Default: zeros.
     **settings
@@ -63,12 +63,12 @@ def fleet(
     Returns
     -------
     Fleet
-        With `partial_fit`, `prequential` and `predict` (or `transform`), of rows with a leading axis of N.
+        A fleet with `partial_fit`, `prequential` and `predict` (or `transform`), for rows with a leading axis of N.
 
     Raises
     ------
     TypeError, ValueError
-        As `create`, or if a setting cannot differ between members.
+        As in `create`, or if a setting cannot differ between members.
     UnavailableError
         If the backend has no kernel for fleets of this method, with the reason.
 
@@ -96,8 +96,8 @@ def stack(learners: Iterable[Learner]) -> Any:
     Parameters
     ----------
     learners : iterable of learners
-        Of the same method, backend, dtype and sizes, on the linear model, without pending rows. Their settings may
-        differ where those of a fleet may.
+        Learners of the same method, backend, dtype and sizes, on the linear model, without pending rows. Their settings
+        can differ like those of members in `fleet`.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def stack(learners: Iterable[Learner]) -> Any:
     Raises
     ------
     TypeError
-        If something else than a learner is among them.
+        If one of them is not a learner.
     ValueError
         If they do not fit together, or there are none.
     UnavailableError
@@ -141,7 +141,7 @@ def fleet_from_header(head: Mapping[str, Any], arrays: dict[str, Any], backend: 
 
 
 def _create_fleet(members: Members, state: FleetState | None = None) -> Fleet:
-    """The fleet of these members; UnavailableError or ValueError if they have no fleet."""
+    """The fleet of these members; UnavailableError or ValueError if they cannot form one."""
     rule = members.shared
     require_fleets(rule.kernel, rule.method, rule.backend)
     if rule.dtype.kind == "c":
@@ -181,7 +181,7 @@ def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, 
 def _may_be_a_matrix(kind: SettingType | None, value: object, size: int) -> bool:
     """Whether size x size numbers may be one matrix, as well as a vector for each member.
 
-    Lists of lists are vectors where a vector is no diagonal, as for means.
+    If a vector is not a diagonal, as for means, lists of lists are vectors.
     """
     if not isinstance(kind, Matrix) or not _is_square(value, size):
         return False
@@ -210,7 +210,7 @@ def _members(
     shared: Mapping[str, Any],
     varying: dict[str, list[Any]],
 ) -> Members:
-    """The members, their settings checked; each as `create` would check it."""
+    """The members, with their settings checked as by `create`."""
     found = registry().methods.find(method)
     if backend == AUTO:
         backend = choose_backend(found, ["float32"] if dtype_name(dtype) == "float32" else [], {})

@@ -1,4 +1,4 @@
-"""A fleet: the verbs of a learner for many of them at once."""
+"""A fleet: the methods of a learner for many learners at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Fleet(Membership):
-    """N independent learners of one method, learned by one call. Made by `orfit_bench.fleet`.
+    """N independent learners of one method that learn in one call. Made by `orfit_bench.fleet`.
 
     Rows come with a leading axis, X (N, n, d), or as X (n, d) with `which` (n,), the member of each row. Each member
     equals a single learner of the same rows. `fleet[i]` is a copy of member i as a learner.
@@ -57,7 +57,7 @@ class Fleet(Membership):
         Returns
         -------
         Fleet
-            Of the same class. What one of the two learns does not change the other.
+            A fleet of the same class. What one of the two learns does not change the other.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class Fleet(Membership):
         Returns
         -------
         bytes
-            What `orfit_bench.from_bytes` reads.
+            The state, which `orfit_bench.from_bytes` reads.
 
         Raises
         ------
@@ -158,17 +158,17 @@ class Fleet(Membership):
     # ------------------------------------------------------------------ learning
 
     def _ready(self, sizes: Sizes) -> FleetState:
-        """The state, or that before the first row."""
+        """The state, or the initial state before the first row."""
         return self._usable() or initial_state(self.members, sizes)
 
     def _read_rows(self, X: object, which: object, state: FleetState | None, learns: bool = False) -> FleetRows:
-        """The rows of a call, checked and sorted by member; many rows to learn on the backend."""
+        """The rows of a call, checked and sorted by member; many rows to learn are placed on the backend."""
         return read_rows(X, which, len(self), state, self.members.shared, learns)
 
     def _learn(
         self, state: FleetState, rows: FleetRows, Y: Array, predict: bool, weights: HostArray | None = None
     ) -> Array | None:
-        """Learn rows in this state, which becomes that of the fleet; DivergedError for the members that diverged."""
+        """Learn rows in this state, which becomes the state of the fleet; DivergedError if members diverged."""
         rule = self.members.shared
         validate_rows(self.members, state, rows, Y)
         work = weigh_rows(rule, rows, Y, weights)

@@ -1,4 +1,4 @@
-"""Checks before a call of a fleet's kernel, and what is noted after it: steps, divergence, lost precision."""
+"""Checks before a call of a fleet's kernel, and records after it: steps, divergence, lost precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orfit_bench.learners.rule import steps_until_half
 from orfit_bench.spec.backend import Array
 
 NAMED = 5
-"""Members that a message names, at most."""
+"""Largest number of members that a message names."""
 
 
 class _NotedSettings(Mapping[str, Any]):
@@ -46,7 +46,7 @@ def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array
     if validate is None or not len(rows.X):
         return
     common = _NotedSettings(members.shared.settings)
-    with suppress(ValueError):  # a look at each member says whose row it is
+    with suppress(ValueError):  # the checks of each member below find whose row it is
         validate(common, int(state.n_steps[rows.places].min()), rows.X, Y, False, True)
         if common.read.isdisjoint(members.varying):
             return
@@ -61,7 +61,7 @@ def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array
 def learned_all(learned: object, rows: FleetRows) -> bool:
     """Whether all members learned all their rows.
 
-    ValueError unless a kernel returned a number of rows for each member that has some, at most all of them.
+    ValueError unless a kernel returned, for each member that has rows, a number from 0 to the number of its rows.
     """
     counts = np.asarray(learned)
     is_count = counts.shape == rows.counts.shape and counts.dtype.kind in "iu"
@@ -82,7 +82,7 @@ def _are_equal(a: HostArray, b: HostArray) -> bool:
 
 
 def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> None:
-    """Note how many steps each member has taken, and which members a transition or process noise has moved."""
+    """Record how many steps each member has taken, and which members a transition or process noise has moved."""
     who = rows.places
     state.n_steps[who] += learned
     state.most_steps = max(state.most_steps, int(state.n_steps[who].max(initial=0)))

@@ -1,4 +1,4 @@
-"""The settings of a fleet's members: what all share, and what differs between them."""
+"""The settings of a fleet's members: those that all share, and those that differ between them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEED = "random_state"
 class Members:
     """The rules of `size` learners: one that all share, and the values of settings that differ between them.
 
-    varying holds a value for each member by the name of a setting, or of the seed, all checked by the setting.
+    `varying` maps the name of a setting, or of the seed, to the values of all members, checked by the setting.
     """
 
     shared: Rule
@@ -68,7 +68,7 @@ class Members:
         return MappingProxyType({**self.shared.settings, **own}) if own else self.shared.settings
 
     def rule(self, i: int) -> Rule:
-        """The rule of member i; members that differ in nothing have the same one."""
+        """The rule of member i; if no settings differ, all members have the same rule."""
         if not self.varying:
             return self.shared
         if i not in self._rules:
@@ -78,7 +78,7 @@ class Members:
 
     @ComputedOnce
     def on_reference(self) -> Members:
-        """These members on the reference backend; themselves where their arrays lie in host memory."""
+        """These members on the reference backend; unchanged if their arrays are in host memory."""
         if self.shared.on_host:
             return self
         known, name = registry(), self.shared.method.name
@@ -90,9 +90,9 @@ class Members:
         return {}
 
     def dynamics(self, sizes: Sizes) -> FilterParameters:
-        """The parameters of the filters, in host memory: an entry for each member, or one where all share it.
+        """The parameters of the filters, in host memory: an entry for each member, or one that all share.
 
-        TypeError where the members are no filters.
+        TypeError if the members are not filters.
         """
         if not isinstance(self.shared, FilterRule):
             raise TypeError(f"{self.shared.method.name} is not a filter")
@@ -102,9 +102,9 @@ class Members:
         return self._dynamics[sizes]
 
     def values(self, name: str, rows: FleetRows, t: Callable[[], HostArray]) -> HostArray:
-        """A setting as kernels get it: a value for each of rows.members (m,), or of a schedule one for each row.
+        """A setting as kernels get it: a value for each of rows.members (m,), or for a schedule one for each row.
 
-        The first row of rows.members[j] is its step t()[j]. What is the same for all is a view of one number.
+        The first row of rows.members[j] is its step t()[j]. A value that is the same for all is a view of one number.
         """
         setting = next(s for s in self.shared.method.settings if s.name == name)
         own, counts, dtype = self.varying.get(name, ()), rows.counts, self.shared.dtype
@@ -150,11 +150,11 @@ class Members:
         return [value] * self.size
 
     def joined(self, other: Members) -> Members:
-        """These members and others after them; ValueError where the two do not follow the same method alike."""
+        """These members and others after them; ValueError if the two cannot form one fleet."""
         check_same_rule(self.shared, other.shared)
         names = [*self.shared.settings, SEED]
         both = {name: [*self.values_of_all(name), *other.values_of_all(name)] for name in names}
-        shared = (self if self.size else other).shared  # of a member that has left, perhaps
+        shared = (self if self.size else other).shared  # possibly that of a member that was removed
         common = {**shared.settings, SEED: shared.random_state}
         varying = {name: v for name, v in both.items() if not all(_equal(common[name], value) for value in v)}
         return Members(shared, self.size + other.size, varying)
@@ -165,7 +165,7 @@ def _equal(one: object, other: object) -> bool:
 
 
 def check_same_rule(a: Rule, b: Rule) -> None:
-    """ValueError where two learners cannot be members of one fleet."""
+    """ValueError if two learners cannot be members of one fleet."""
     for what, one, other in (
         ("method", a.method.name, b.method.name),
         ("backend", a.backend.name, b.backend.name),

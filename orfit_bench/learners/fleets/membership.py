@@ -1,4 +1,4 @@
-"""The members of a fleet: single ones, further ones, fewer, and those of two fleets merged."""
+"""The members of a fleet: indexing, adding, removing and merging them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Membership(Attributes):
         Parameters
         ----------
         others : Fleet, learner or iterable of learners
-            Of the same method, backend and dtype, and of the same sizes once rows were seen.
+            Learners of the same method, backend and dtype, and of the same sizes once rows were seen.
 
         Returns
         -------
@@ -60,7 +60,7 @@ class Membership(Attributes):
         Raises
         ------
         TypeError
-            If something else than a learner is among them.
+            If one of them is not a learner.
         ValueError
             If they do not fit; the fleet is unchanged.
         RuntimeError
@@ -123,7 +123,7 @@ class Membership(Attributes):
         Parameters
         ----------
         other : Fleet
-            Of the same length and method, with the same settings member by member; it is not changed.
+            A fleet of the same length and method, with the same settings member by member; it is not changed.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The motion and the noises of a fleet of filters, with an entry for each member."""
+"""The transitions and noises of a fleet of filters, with an entry for each member."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ HostArray = np.ndarray[Any, Any]
 
 
 def stack_parameters(models: Sequence[FilterParameters]) -> FilterParameters:
-    """The parameters of filters that have one entry each as those with an entry for each filter, in host memory.
+    """Join the parameters of filters, with one entry each, to parameters with an entry for each filter, in host memory.
 
-    An entry that takes no effect, of an identity or a noise of zero, is filled with zeros.
+    An entry without effect, an identity or a noise of zero, is filled with zeros.
     """
     size = models[0].sizes[0]
     noise = np.concatenate([to_host(model.observation_noise).reshape(1) for model in models])
@@ -29,7 +29,7 @@ def stack_parameters(models: Sequence[FilterParameters]) -> FilterParameters:
 
 
 def _stack(entries: Sequence[Any], size: int) -> HostArray | None:
-    """Entries (1,), (1, size) or (1, size, size) as one array, as vectors or matrices if one of them is one."""
+    """Entries (1,), (1, size) or (1, size, size) as one array; of vectors or matrices if any entry is one."""
     given = [None if entry is None else to_host(entry)[0] for entry in entries]
     dims = max((entry.ndim for entry in given if entry is not None), default=-1)
     if dims < 0:

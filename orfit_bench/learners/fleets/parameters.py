@@ -1,4 +1,4 @@
-"""p: what the kernel of a fleet gets instead of the settings of its members."""
+"""p: the parameters that the kernel of a fleet gets instead of the settings of its members."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.state.state import LearnerState
 
 PER_MEMBER = ("transition", "process_noise", "observation_noise", "is_dynamic")
-"""What a filter's parameters have for each member."""
+"""The parameters of a filter that can have an entry for each member."""
 
 
 class FleetParameters:
     """The parameters of the rows of a call: see `orfit_bench.spec.kernel.FleetParams`."""
 
     def __init__(self, members: Members, state: FleetState, rows: FleetRows, factors: Mapping[str, HostArray]) -> None:
-        """`factors` are those of settings for each row, by the names of the settings."""
+        """`factors` maps the names of settings to factors for each row."""
         self.size, self.rows_each = members.size, rows.rows_each
         self._members, self._state, self._rows, self._factors = members, state, rows, factors
         self._gradients = members.shared.layout(state.sizes).sizes["gradients"]
@@ -38,12 +38,12 @@ class FleetParameters:
 
     @property
     def members(self) -> HostArray:
-        """Those that get rows (m,)."""
+        """The members that get rows (m,)."""
         return self._rows.members
 
     @property
     def starts(self) -> HostArray:
-        """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1]."""
+        """Row offsets (m + 1,): members[j] has the rows from starts[j] to before starts[j + 1]."""
         return self._rows.starts
 
     @ComputedOnce
@@ -53,7 +53,7 @@ class FleetParameters:
 
     @ComputedOnce
     def dynamics(self) -> FilterParameters:
-        """The parameters of the filters with an entry for each of `members`, or one where all share it."""
+        """The parameters of the filters with an entry for each of `members`, or one that all share."""
         found = self._members.dynamics(self._state.sizes)
         if self.rows_each is not None or len(self.members) == self.size:
             return found

@@ -1,4 +1,4 @@
-"""Predictions of a fleet and their deviations: all members at once where products suffice, one by one elsewhere."""
+"""Predictions of a fleet and their deviations: all members at once if matrix products suffice, else one by one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from orfit_bench.state.state import LearnerState
 def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: dict[int, Array]) -> Array:
     """Predictions (n, c) for rows sorted by member, in host memory.
 
-    `solved` keeps the weights of members that have to solve for them, until they learn rows.
+    `solved` caches the weights of members that solve equations for them, until they learn rows.
     """
     out = np.empty((len(rows.X), state.sizes.n_outputs), members.shared.dtype)
     with np.errstate(all="ignore"):
@@ -42,7 +42,7 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
 
 
 def _weights_of_members(members: Members, state: FleetState, rows: FleetRows) -> Array | None:
-    """The weights (m, d, c) by which members that have rows predict; None if one has to find its own."""
+    """The weights (m, d, c) with which members that have rows predict; None if each member must compute its own."""
     method = members.shared.method
     spec = method.state
     if spec.weights not in spec.names or spec.predict or method.traits.gaps:
@@ -80,7 +80,7 @@ def deviations_of_rows(members: Members, state: FleetState, rows: FleetRows, noi
 
 
 def _deviations_of_all(members: Members, state: FleetState, rows: FleetRows, noise_variance: float) -> Array:
-    """The same for rows of all members, from a field P (N, d, d) of covariances: sqrt(v (1 + x'P x))."""
+    """The deviations for rows of all members, from a field P (N, d, d) of covariances: sqrt(v (1 + x'P x))."""
     rule = members.shared
     xp, P = rule.namespace, getattr(state.arrays, uncertainty.require(rule.method, rule.dtype).field)
     scale = np.empty((members.size, 1), rule.dtype)
@@ -106,7 +106,7 @@ def _member_named_in_errors(i: int) -> Iterator[None]:
 def _states_of_members(
     members: Members, state: FleetState, rows: FleetRows
 ) -> Iterator[tuple[int, slice, LearnerState]]:
-    """Each member that has rows, which rows these are, and its state in host memory."""
+    """Each member that has rows, the slice of its rows, and its state in host memory."""
     own = state if members.shared.on_host else in_host_memory(members, state.select(rows.members))
     for j, i in enumerate(rows.members.tolist()):
         arrays = own.member_arrays(i if own is state else j)

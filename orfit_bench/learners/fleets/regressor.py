@@ -61,7 +61,7 @@ class RegressorFleet(SupervisedFleet):
         return self._shaped(rows, found) if predict else None
 
     def _learn_rest(self, state: FleetState, X: Any, y: Any, begin: int, out: HostArray | None) -> None:
-        """Learn a row X (N, 1, d) with y (N, 1) for each of the members from this one on."""
+        """Learn a row of X (N, 1, d) with y (N, 1) for each of the members from `begin` to the last."""
         if begin == len(self):
             return
         members, left = np.arange(begin, len(self)), slice(begin, None)
@@ -157,14 +157,14 @@ class RegressorFleet(SupervisedFleet):
         Returns
         -------
         ndarray, shape (N, n, 2) or (N, n, c); or (n, 2) or (n, c) with which
-            As of `Learner.predict_proba`.
+            As in `Learner.predict_proba`.
 
         Raises
         ------
         TypeError
             If the method or its loss defines no probabilities.
         ValueError
-            If y had several columns with the logistic loss, or as `predict`.
+            If y had several columns with the logistic loss, or as in `predict`.
 
         Examples
         --------

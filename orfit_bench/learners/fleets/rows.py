@@ -30,15 +30,15 @@ class FleetRows:
 
     X: Array
     shape: tuple[int, ...]
-    """Of the rows in the call: (N, n), or (n,) with `which`."""
+    """The shape of the rows in the call: (N, n), or (n,) with `which`."""
     given: tuple[HostArray, HostArray] | None = None
-    """`members` and `starts` with `which`."""
+    """`members` and `starts`, if the call has `which`."""
     order: HostArray | None = None
-    """(n,): at which row of the call each row came; None if in this order."""
+    """The index in the call of each row (n,); None if the order is the same."""
     names: tuple[str, ...] = ()
-    """The names of the columns of X, where they are known."""
+    """The names of the columns of X, if they are known."""
     target_names: tuple[str, ...] = ()
-    """Those of y."""
+    """The names of the columns of y, if they are known."""
 
     @property
     def rows_each(self) -> int | None:
@@ -47,12 +47,12 @@ class FleetRows:
 
     @ComputedOnce
     def members(self) -> HostArray:
-        """Those that get rows (m,), ascending."""
+        """The members that get rows (m,), in ascending order."""
         return self.given[0] if self.given else np.arange(self.shape[0])
 
     @ComputedOnce
     def starts(self) -> HostArray:
-        """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1]."""
+        """Row offsets (m + 1,): members[j] has the rows from starts[j] to before starts[j + 1]."""
         return self.given[1] if self.given else np.arange(self.shape[0] + 1) * self.shape[1]
 
     @ComputedOnce
@@ -62,15 +62,15 @@ class FleetRows:
 
     @property
     def places(self) -> slice | HostArray:
-        """These members as an index of the arrays of all: a slice, which copies nothing, for X (N, n, d)."""
+        """The index of these members in arrays of all members; for X (N, n, d) it is a slice, which copies nothing."""
         return self.given[0] if self.given else slice(None)
 
     def sort(self, a: Array) -> Array:
-        """Values of rows (n, ...) in the order of the call, sorted as X is."""
+        """Sort values of rows (n, ...) from the order of the call to the order of X."""
         return a if self.order is None else take(a, self.order)
 
     def as_called(self, a: Array) -> Array:
-        """The reverse, in the shape of the call: (N, n, ...) or (n, ...)."""
+        """Sort values of rows back to the order and shape of the call: (N, n, ...) or (n, ...)."""
         if self.order is not None:
             back = np.empty_like(a)
             back[self.order] = a
@@ -86,7 +86,7 @@ class FleetRows:
 
 
 def same_for_all(value: Any, count: int) -> HostArray:
-    """A read-only view of one value as so many; for numbers in a seventh of the time of `np.broadcast_to`."""
+    """A read-only array (count,) that repeats one value; for numbers seven times as fast as `np.broadcast_to`."""
     one = np.asarray(value)
     if one.size != 1 or one.dtype.hasobject:
         return np.broadcast_to(one, count)
@@ -103,7 +103,7 @@ def read_rows(X: object, which: object, size: int, state: NamedState | None, rul
     refuse_list_of_tables(X, "X")
     values, names = read_features(state, X, "X", rule.dtype)
     if is_sparse(values):
-        raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
+        raise TypeError("X: got sparse rows, which fleets do not accept: pass X.toarray(), or use single learners")
     rows = as_numbers(values, "X", rule, names=names, there=learns)
     if which is None:
         if rows.ndim != 3 or len(rows) != size:
@@ -153,7 +153,7 @@ def read_which(which: object, rows: int, size: int) -> HostArray:
 def read_target_columns(
     X: object, y: Any, which: object, known: tuple[str, ...], rule: Rule, width: int | None
 ) -> NamedValues:
-    """The numbers of y, with the names of its outputs; y (N, n) has no outputs, and labels of rows are no names."""
+    """The numbers of y, with the names of its outputs; y (N, n) has none, and labels of rows do not count."""
     check_rows_agree(X, y, "y", 1 if which is not None else 2)
     refuse_list_of_tables(y, "y")
     if which is not None or getattr(y, "ndim", 2) > 2:
@@ -179,9 +179,9 @@ def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, ve
 def as_numbers(
     value: object, name: str, rule: Rule, gaps: bool = False, names: Sequence[str] = (), there: bool = False
 ) -> Array:
-    """A C-order array with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column.
+    """A C-order array with finite numbers; with `gaps` NaN is allowed. Errors name the column.
 
-    What lies on the rule's device stays there; with `there`, many numbers are copied there before they are checked.
+    An array on the rule's device stays there; with `there`, a large array is copied there before it is checked.
     """
     found = convert(value, name, rule.dtype, rule.namespace)
     found = rule.place_many(found) if there else found

@@ -1,4 +1,4 @@
-"""The state of a fleet outside of it: as an xarray Dataset, as a file, as bytes, and back."""
+"""The state of a fleet as an xarray Dataset, as a file and as bytes, and back."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import xarray
 
 KEY = "members"
-"""The entry of a header by which that of a fleet is known: its length."""
+"""The key that marks the header of a fleet; its value is the number of members."""
 COUNTS = ("steps", "samples", "has_warned")
 HostArray = np.ndarray[Any, Any]
 
 
 def header(members: Members, state: FleetState | None) -> dict[str, Any]:
-    """All that is not an array."""
+    """The part of the state that is not in arrays."""
     head = headers.header(members.shared, None)
     head |= {KEY: members.size, "settings": headers.config(members.shared.settings)}
     head["varying"] = {name: [headers.plain(v) for v in values] for name, values in members.varying.items()}
@@ -37,7 +37,7 @@ def header(members: Members, state: FleetState | None) -> dict[str, Any]:
 
 
 def arrays(members: Members, state: FleetState | None) -> dict[str, HostArray]:
-    """Copies of all arrays: the fields, growing ones as long as the longest member's, and counts."""
+    """Copies of all arrays: the fields, with growing ones cut to the longest member, and the counts."""
     rule = members.shared
     found = {} if rule.initial_weights is None else {"initial_weights": np.array(rule.initial_weights)}
     if state is None:
@@ -80,7 +80,7 @@ def to_dataset(members: Members, state: FleetState | None) -> xarray.Dataset:
 
 
 def state_from_header(members: Members, head: dict[str, Any], given: dict[str, HostArray]) -> FleetState | None:
-    """The state described; None before the first chunk. ValueError where it does not fit the settings."""
+    """The state described; None before the first chunk. ValueError if it does not fit the settings."""
     if head["n_features"] is None:
         serialization.refuse_arrays_of_rows(given)
         return None
@@ -110,7 +110,7 @@ def state_from_header(members: Members, head: dict[str, Any], given: dict[str, H
 
 
 def _counts(name: str, given: dict[str, HostArray], shape: tuple[int, ...], least: int = 0) -> HostArray:
-    """An array of integers of this name; ValueError where it does not fit."""
+    """An array of integers of this name; ValueError if it does not fit."""
     a = given.get(name)
     if a is None or a.shape != shape or a.dtype.kind != "i" or (a.size and a.min() < least):
         got = "is missing" if a is None else f"has shape {a.shape} and dtype {a.dtype}"

@@ -47,7 +47,7 @@ def stacked(learners: list[Learner]) -> tuple[Members, FleetState | None]:
 
 
 def appended(members: Members, state: FleetState | None, learners: list[Learner]) -> tuple[Members, FleetState | None]:
-    """A fleet with learners behind its members: what is there is copied, only what is new is converted."""
+    """A fleet with learners added after its members: existing arrays are copied, and only new ones are converted."""
     if not learners:
         return members, state
     new = join([Members(learner.rule, 1, {}) for learner in learners])
@@ -70,12 +70,12 @@ def _without_classes(members: Members, sizes: Sizes) -> Sizes:
 def _joint_state(
     members: Members, states: list[LearnerState | None], sizes: Sizes, known: tuple[Any, ...] = ()
 ) -> FleetState:
-    """The state of all, of which some have seen no row; their classes come behind those that are known."""
+    """The joint state of learners, some of which may have seen no row; new classes come after the known ones."""
     return from_states(members, [state or members.rule(i).init(sizes) for i, state in enumerate(states)], known)
 
 
 def _concatenated(members: Members, a: FleetState, b: FleetState) -> FleetState:
-    """The state of the members of two fleets with the same classes; ValueError where the sizes differ."""
+    """The state of the members of two fleets with the same classes; ValueError if the sizes differ."""
     check_same_sizes(a.sizes, b.sizes)
     layout = members.shared.layout(a.sizes)
     names = common_names([a.feature_names, b.feature_names], "feature names")
@@ -95,7 +95,7 @@ def _concatenated(members: Members, a: FleetState, b: FleetState) -> FleetState:
 
 
 def join(parts: list[Members]) -> Members:
-    """All members in this order, joined in pairs: N log N in place of N^2 comparisons."""
+    """All members in this order, joined in pairs: N log N instead of N^2 comparisons."""
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
         parts = [pair[0].joined(pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]

@@ -21,7 +21,7 @@ UNKNOWN = -1
 
 @dataclass(slots=True)
 class FleetState:
-    """What changes in a fleet of N members. Kernels write to `arrays` in place."""
+    """The part of a fleet of N members that changes. Kernels write to `arrays` in place."""
 
     sizes: Sizes
     arrays: Any
@@ -38,7 +38,7 @@ class FleetState:
     classes: tuple[Label, ...] = ()
     """The classes of all members."""
     order: Any = None
-    """(N, classes): the place of each class in the order in which a member saw them, or UNKNOWN."""
+    """The place of each class in the order in which a member saw the classes (N, classes), or UNKNOWN."""
     interrupted: str = ""
     """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
     feature_names: tuple[str, ...] = ()
@@ -48,13 +48,13 @@ class FleetState:
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
     most_steps: int = field(init=False, compare=False)
-    """No member has done more steps; members that left may have done as many."""
+    """An upper bound of the steps that a member has done; perhaps only a member that was removed has reached it."""
     bound: Callable[[FleetState, object, object, HostArray | None], int] | None = field(
         default=None, init=False, compare=False
     )
     """A function that learns a row for each member in `arrays` (orfit_bench/learners/fleets/bound_members.py).
 
-    None until it is asked for; a copy or replacement starts without.
+    None until it is needed; a copy or replacement starts without it.
     """
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ def initial_state(members: Members, sizes: Sizes) -> FleetState:
 def from_states(members: Members, states: Sequence[LearnerState], known: tuple[Label, ...] = ()) -> FleetState:
     """The state of a fleet from those of its members, which have the same features and outputs (or labels).
 
-    New classes come behind those that are known.
+    New classes come after those that are known.
     """
     first, labels = states[0], members.shared.method.traits.labels
     every = [*known, *(label for state in states for label in state.classes)]
@@ -134,7 +134,7 @@ def from_states(members: Members, states: Sequence[LearnerState], known: tuple[L
 
 
 def check_same_sizes(one: Sizes, other: Sizes) -> None:
-    """ValueError where learners have other features or outputs."""
+    """ValueError if learners have different features or outputs."""
     if one != other:
         raise ValueError(
             f"fleet: the learners differ in features or outputs: {_described(one)} and {_described(other)}"
@@ -161,7 +161,7 @@ def common_names(names: Sequence[tuple[str, ...]], what: str) -> tuple[str, ...]
 
 
 def _with_room(layout: StateLayout, fields: dict[str, Any], room: int) -> dict[str, Any]:
-    """Growing fields of one learner, with zeros up to this length."""
+    """The fields of one learner, growing ones padded with zeros to this length."""
     for f in layout.fields:
         if layout.grows in f.dims:
             a = fields[f.name]
@@ -170,7 +170,7 @@ def _with_room(layout: StateLayout, fields: dict[str, Any], room: int) -> dict[s
 
 
 def in_host_memory(members: Members, state: FleetState) -> FleetState:
-    """The state with all fields in host memory; itself where they lie there."""
+    """The state with all fields in host memory; unchanged if they are already there."""
     rule = members.shared
     if rule.on_host:
         return state
@@ -215,13 +215,13 @@ def room_of(layout: StateLayout, arrays: Any) -> int:
 
 
 def with_room(layout: StateLayout, arrays: Any, room: int) -> Any:
-    """The record with room for so many entries in its growing fields, of which there may be none."""
+    """The record with room for this number of entries in its growing fields, if it has any."""
     growing = {f.name: getattr(arrays, f.name) for f in layout.fields if layout.grows in f.dims}
     return arrays._replace(**{name: enlarged(a, (len(a), room, *a.shape[2:])) for name, a in growing.items()})
 
 
 def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[Label, ...]) -> FleetState:
-    """The state with columns for further classes, zero, at the end; itself if there are none."""
+    """The state with columns of zeros for further classes at the end; unchanged if there are none."""
     more = len(classes) - len(state.classes)
     if not more:
         return state

@@ -77,7 +77,7 @@ class SubspaceFleet(Fleet):
         Returns
         -------
         ndarray, shape (N, n, n_components), or (n, n_components) with which
-            Coordinates; the last columns are zero where `components_` of a member has fewer rows.
+            Coordinates; the last columns are zero if `components_` of a member has fewer rows.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class SubspaceFleet(Fleet):
 
 
 def orthonormal_columns(C: Array) -> Array:
-    """The transposes (m, d, k) of the members' `components_`, for C (m, d, k); zero where they have fewer rows."""
+    """The transposes (m, d, k) of the members' `components_`, for C (m, d, k); zero if they have fewer rows."""
     used = (C != 0).any(axis=1)
     first = np.argsort(~used, axis=1, kind="stable")  # columns of zeros are directions that were not seen: to the end
     Q, R = np.linalg.qr(np.take_along_axis(C, first[:, None], axis=2))

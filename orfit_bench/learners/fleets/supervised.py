@@ -1,4 +1,4 @@
-"""What fleets with targets have in common."""
+"""The base class of fleets with targets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orfit_bench.spec.backend import Array
 
 
 class SupervisedFleet(Fleet):
-    """What fleets with targets have in common: the verbs."""
+    """A fleet whose rows have targets: the methods that learn them."""
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -27,7 +27,7 @@ class SupervisedFleet(Fleet):
         which : array_like of int, shape (n,), optional
             The member of each row; a member may have any number of rows, in any order among the others'.
         sample_weight : array_like, shape (N, n), or (n,) with which, optional
-            Weights >= 0 of the rows, as in `partial_fit` of a learner: of `rls`, `ridge`, `class_rls`, `sgd` and
+            Weights >= 0 of the rows, as in `partial_fit` of a learner; for `rls`, `ridge`, `class_rls`, `sgd` and
             `softmax`.
 
         Returns
@@ -38,10 +38,10 @@ class SupervisedFleet(Fleet):
         Raises
         ------
         TypeError, ValueError
-            If the rows or weights do not fit, or the fleet learns no weights; no member has changed.
+            If the rows or weights do not fit, or the fleet does not learn weights; no member has changed.
         DivergedError
-            If a step of some members would not be finite. Those keep the state before it, all others have learned
-            their rows; the error's `members` are their numbers.
+            If a step of some members would not be finite. These keep the state before it, and all others have learned
+            their rows. `members` of the error has the numbers of those that diverged.
 
         Warns
         -----

@@ -1,4 +1,4 @@
-"""Rows of a fleet that have weights: what its kernel learns instead of them (docs/decisions/0048)."""
+"""Weighted rows of a fleet, and the rows that its kernel learns instead of them (docs/decisions/0048)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from orfit_bench.spec.backend import Array
 class KernelRows:
     """The rows and targets (n', c) that a kernel learns, and where they come from.
 
-    Without weights they are those of the call. Otherwise source (n',) are the rows of the call, sorted by member, that
-    they repeat, root (n', 1) the factors by which they were multiplied, and `factors` those (n',) of settings.
+    Without weights, they are the rows of the call. Otherwise `source` (n',) has the rows of the call, sorted by member,
+    that they repeat, `root` (n', 1) the factors by which they were multiplied, and `factors` the factors (n',) of
+    settings.
     """
 
     rows: FleetRows
@@ -49,7 +50,7 @@ class KernelRows:
 
 
 def read_weights(value: object, X: object, rows: FleetRows, rule: Rule, predict: bool) -> HostArray | None:
-    """The weights (n,) sorted as the rows; TypeError or ValueError where a fleet cannot learn them."""
+    """The weights (n,) sorted as the rows; TypeError or ValueError if a fleet cannot learn them."""
     if value is None:
         return None
     declared = weighting.require(rule.method)
@@ -86,7 +87,7 @@ def weigh_rows(rule: Rule, rows: FleetRows, Y: Array, weights: HostArray | None)
 
 
 def _selected(rows: FleetRows, X: Array, source: HostArray) -> FleetRows:
-    """Rows X that are these of the call, some of them several times; and the members that have any."""
+    """Rows X, which are the `source` rows of the call, perhaps repeated, with the members that have any."""
     members, counts = np.unique(np.repeat(rows.members, rows.counts)[source], return_counts=True)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64, copy=False)
     order = source if rows.order is None else rows.order[source]

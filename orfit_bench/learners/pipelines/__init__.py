@@ -1,1 +1,1 @@
-"""Rows that are standardized and get an intercept on their way to a learner, in one pass."""
+"""Pipelines: rows are standardized and get an intercept before a learner learns them, in one pass."""

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Answers(Attributes):
-    """A pipeline that predicts; no call of this class changes it."""
+    """A pipeline that predicts; none of these methods changes it."""
 
     def weights(self) -> Array:
         """Return the weights for rows before the transforms, of a learner that follows the moments of a standardizer.
@@ -74,7 +74,7 @@ class Answers(Attributes):
         Raises
         ------
         TypeError, ValueError
-            As the learner's `predict`.
+            As in the learner's `predict`.
 
         Examples
         --------
@@ -101,7 +101,7 @@ class Answers(Attributes):
         Raises
         ------
         TypeError, ValueError
-            As the learner's `predict`.
+            As in the learner's `predict`.
 
         Examples
         --------
@@ -131,7 +131,7 @@ class Answers(Attributes):
         Raises
         ------
         TypeError, ValueError
-            As the learner's `predict_proba`.
+            As in the learner's `predict_proba`.
         AttributeError
             If the learner has no `predict_proba`.
 
@@ -161,7 +161,7 @@ class Answers(Attributes):
         Raises
         ------
         ValueError
-            As the learner's `decision_function`.
+            As in the learner's `decision_function`.
         AttributeError
             If the learner has no `decision_function`.
 
@@ -195,7 +195,7 @@ class Answers(Attributes):
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As the learner's `log_likelihood`, and before the first row if a step standardizes.
+            As in the learner's `log_likelihood`, and before the first row if a step standardizes.
         AttributeError
             If the learner has no `log_likelihood`.
 
@@ -230,7 +230,7 @@ class Answers(Attributes):
         Raises
         ------
         ValueError
-            As the learner's `transform`.
+            As in the learner's `transform`.
         AttributeError
             If the learner has no `transform`.
 
@@ -262,12 +262,12 @@ class Answers(Attributes):
 
     @property
     def _dtype_of_rows(self) -> np.dtype[Any]:
-        """What has to hold the integers of rows: the learner's dtype, where the columns are not scaled before it."""
+        """The dtype that must hold the integers of rows: the learner's dtype if columns are not scaled, else double."""
         is_scaled = any(isinstance(step, Standardizer) for step in self.transforms)
         return DOUBLE if is_scaled else self.learner.dtype
 
     def _plain_row(self, x: Any) -> Array | None:
-        """x (d,) as float64; None where a row needs another path, or no coordinates are known."""
+        """x (d,) as float64; None if a row needs another path, or no coordinates are known."""
         if self.position is None or self.position.current is None or self.learner.dtype.kind != "f":
             return None
         needs_names = bool(self.feature_names) and not self.has_warned_of_names

@@ -1,4 +1,4 @@
-"""The parts of a pipeline, and what they tell about it."""
+"""The parts of a pipeline, and its public attributes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Attributes:
-    """Transforms and a learner, and in which coordinates its state is."""
+    """Transforms and a learner, with the coordinates of its state."""
 
     def __init__(
         self,
@@ -27,11 +27,11 @@ class Attributes:
         names: Iterable[str] = (),
         position: Position | None = None,
     ) -> None:
-        """The parts, what is known about the columns of rows, and in which coordinates the state is."""
+        """Take the parts, the known columns of rows, and the coordinates of the state."""
         self.permit: list[None] = [None]
         """Empty while a thread changes the pipeline."""
         self.transforms: tuple[Transform, ...] = transforms
-        self.learner: Any = learner  # its verbs depend on its kind
+        self.learner: Any = learner  # its methods depend on its kind
         self.n_features, self.feature_names = n_features, tuple(names)
         self.has_warned_of_names = False
         """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
@@ -41,7 +41,7 @@ class Attributes:
 
     @property
     def classes_(self) -> Array:
-        """The labels seen so far, where the learner classifies."""
+        """The labels seen so far, if the learner classifies."""
         known: Array = self.learner.classes_
         return known
 
@@ -52,16 +52,16 @@ class Attributes:
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns of the rows as they come, once a chunk was seen."""
+        """Number of columns of the rows before the transforms, once a chunk was seen."""
         if self.n_features is None:
             raise AttributeError("n_features_in_ is known after the first call of partial_fit")
         return self.n_features
 
     @property
     def feature_names_in_(self) -> Array:
-        """The names of the columns, where the rows came as a table."""
+        """The names of the columns, if the rows came as a table."""
         if not self.feature_names:
-            raise AttributeError("feature_names_in_ is known where the rows came as a table")
+            raise AttributeError("feature_names_in_ is known only if the rows came as a table")
         return np.array(self.feature_names, object)
 
     @property
@@ -74,10 +74,10 @@ class Attributes:
         """Whether a row was learned."""
         return self.n_samples_seen_ > 0
 
-    if not TYPE_CHECKING:  # types know that there is no such attribute
+    if not TYPE_CHECKING:  # type checkers are to report unknown attributes
 
         def __getattr__(self, name: str) -> Any:
-            """Say where an attribute is that the learner or a transform has, and a pipeline lacks."""
+            """Say where to find an attribute that the learner or a transform has and a pipeline lacks."""
             if not name.startswith("_") and not hasattr(type(self), name):
                 given = vars(self)
                 if name in OF_WEIGHTS and given.get("position") is not None:
@@ -88,7 +88,7 @@ class Attributes:
                     if hasattr(step, name):
                         raise AttributeError(f"a pipeline has no {name}: it is pipeline.transforms[{i}].{name}")
                 if "learner" in given:
-                    getattr(given["learner"], name)  # raises where the learner lacks it too
+                    getattr(given["learner"], name)  # raises if the learner lacks it too
                     raise AttributeError(
                         f"a pipeline has no {name}: it is pipeline.learner.{name}, and rows there are those that the "
                         f"transforms return"
@@ -96,7 +96,7 @@ class Attributes:
             return object.__getattribute__(self, name)
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Refuse settings of the learner and what follows from them: its rule would not change."""
+            """Refuse settings of the learner and attributes that follow from them: its rule would not change."""
             learner = vars(self).get("learner")
             if learner is not None and (name in FIXED or name in learner.settings):
                 refuse_assignment(learner, name, learner.method)

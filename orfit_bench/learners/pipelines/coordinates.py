@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 def refuse_overflow(X: Array, found: Array) -> None:
-    """Raise ValueError unless all that was found of the entries of rows X (n, d) is finite."""
+    """Raise ValueError unless all numbers found from the entries of rows X (n, d) are finite."""
     if not np.isfinite(found).all():
         row, column = np.argwhere(~np.isfinite(found))[0].tolist()
         entry = f"X[{row}, {column}] = {X[row, column]}"
@@ -27,23 +27,23 @@ class Coordinates:
     center: Array
     spread: Array
     varied: Array
-    """Whether a column had varied; one that had not has the spread 1, and no row has said anything about its weight."""
+    """Whether a column had varied; one that had not has the spread 1, and no row has determined its weight."""
 
     def rows(self, X: Array) -> Array:
         """Rows X (n, d) in these coordinates."""
-        with np.errstate(over="ignore"):  # whoever learns or predicts the rows refuses what is infinite
+        with np.errstate(over="ignore"):  # infinite numbers are refused when the rows are learned or predicted
             return np.asarray((X - self.center) / self.spread)
 
     def to(self, other: Coordinates) -> Change:
-        """What turns rows in these coordinates into rows in the other ones."""
+        """The change that turns rows in these coordinates into rows in the other ones."""
         return Change(self.spread / other.spread, (self.center - other.center) / other.spread)
 
     def with_spread(self, known: Coordinates, later: Coordinates) -> Coordinates:
-        """The later spread of columns that had not varied where `known` holds: rows there are zeros with any spread."""
+        """Take the later spread for columns that had not varied in `known`: rows there are zeros with any spread."""
         return replace(self, spread=np.where(known.varied, self.spread, later.spread))
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and lists, which JSON keeps to the last bit."""
+        """The coordinates as numbers and lists, which JSON keeps exactly."""
         saved = {"center": self.center.real.tolist(), "spread": self.spread.tolist(), "varied": self.varied.tolist()}
         return saved | ({"imaginary_center": self.center.imag.tolist()} if np.iscomplexobj(self.center) else {})
 

@@ -18,28 +18,29 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     Parameters
     ----------
     *steps : Standardizer, "standardize" or "intercept", and last a learner
-        The transforms in order, each of which gets the rows of the one before; the last step is a learner that has seen
-        no row, as `create` returns it.
+        The transforms in order, each of which gets the rows that the one before returns; the last step is a learner
+        that has seen no row, as `create` returns it.
 
     Returns
     -------
     Pipeline
-        What learns and predicts as the learner does, from rows as they come.
+        A pipeline that learns and predicts like the learner, from rows before the transforms.
 
     Raises
     ------
     TypeError
-        If the last step is not a learner, or another is no transform.
+        If the last step is not a learner, or another is not a transform.
     ValueError
         If a name is unknown, the learner has seen rows, or a standardizer follows an intercept.
 
     Notes
     -----
     The moments of "standardize" change with every row, and weights are only meaningful together with the moments that
-    were used. Behind ("standardize", "intercept"), the state of a linear method is therefore transformed whenever the
+    were used. After ("standardize", "intercept"), the state of a linear method is therefore transformed whenever the
     moments change: predictions stay the same, and pipelines can be merged like their learners (exactly if the learners
-    merge exactly). Other learners keep their weights, so that what they predict moves with the moments; they learn each
-    row by the moments up to itself, and such pipelines are not merged. `docs/pipelines.md` says what is exact.
+    merge exactly). Other learners keep their weights, so that their predictions change with the moments; they learn
+    each row with the moments of the rows up to and including it, and such pipelines cannot be merged.
+    `docs/pipelines.md` says what is exact.
 
     `prequential` predicts each row from the rows before it and the row's own features.
 
@@ -57,7 +58,7 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     transforms = tuple(_transform(step) for step in steps[:-1])
     kinds = [type(t) for t in transforms]
     if Intercept in kinds and Standardizer in kinds[kinds.index(Intercept) :]:
-        raise ValueError("pipeline: a standardizer behind the intercept would make its ones zeros: put it before")
+        raise ValueError("pipeline: a standardizer behind the intercept would turn its ones into zeros: put it first")
     return Pipeline(transforms, steps[-1])
 
 
@@ -73,7 +74,7 @@ def _transform(step: object) -> Transform:
 
 
 def pipeline_from_header(header: dict[str, Any], learner: Learner) -> Any:
-    """The pipeline that a header describes, around its learner; ValueError where the header is none."""
+    """The pipeline that a header describes, around its learner; ValueError if it is not such a header."""
     try:
         transforms = tuple(TRANSFORMS[step["name"]].from_dict(step) for step in header["steps"])
         position = Position.from_dict(header["position"]) if "position" in header else _guessed(transforms)

@@ -20,14 +20,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Learned(NamedTuple):
-    """What is known after rows were learned."""
+    """The result of learning rows."""
 
     standardizer: Standardizer
     position: Position
     found: Any = None
-    """What the verb returned; of several parts one array for all rows."""
+    """What the method returned; for several parts, one array for all rows."""
     error: BaseException | None = None
-    """To be raised: that of the first row that was not learned, or a warning that is an error, after all of them."""
+    """To be raised: the error of the first row that was not learned, or, after all rows, a warning that is an error."""
 
 
 def learn(
@@ -39,9 +39,9 @@ def learn(
     targets: Sequence[Any],
     given: Mapping[str, Any],
 ) -> Learned:
-    """Learn rows X (n, d) by a verb of the learner, with arguments that have one entry per row.
+    """Learn rows X (n, d) by a method (`verb`) of the learner, with arguments that have one entry per row.
 
-    If it fails, the learner is as before, but for an error in `Learned`.
+    If this raises an error, the learner is unchanged; an error in `Learned` does not undo the rows learned before it.
     """
     parts, moments, counts, weights, given = _plan(learner, standardizer, position, X, targets, given)
     backup = None if [part.move for part in parts] == [None] else learner.copy()
@@ -95,7 +95,7 @@ class _Plan(NamedTuple):
     """Which rows count (n,)."""
     weights: Array | None
     given: dict[str, Any]
-    """What comes with the rows."""
+    """The arguments that come with the rows."""
 
 
 def _plan(
@@ -122,7 +122,7 @@ def _plan(
 def _call(
     learner: Learner, verb: str, rows: Array, targets: Sequence[Any], given: Mapping[str, Any]
 ) -> tuple[Any, Warning | None]:
-    """What the verb returned, and a warning that is an error and came after the rows were learned."""
+    """What the method returned, and a warning that is an error and came after the rows were learned."""
     seen = learner.n_samples_seen_
     try:
         return getattr(learner, verb)(rows, *targets, **given), None
@@ -133,20 +133,20 @@ def _call(
 
 
 def _predicted(learner: Learner, rows: Array) -> Any:
-    """What `prequential` returns for rows before the first of them is learned."""
+    """The predictions that `prequential` returns, for rows of which none has been learned yet."""
     score = getattr(learner, "decision_function" if learner.method.traits.labels else "predict")
     return score(Intercept().transform(rows))
 
 
 def _with_all_classes(predicted: Any, learner: Learner) -> Any:
-    """The scores with a column for a class that was new in their row; other predictions as they are."""
+    """Scores, with a column added for a class that was new in their row; other predictions are unchanged."""
     if not learner.method.traits.labels or learner.live_state is None:
         return predicted
     return _widened(predicted, len(learner.live_state.classes), learner.rule.namespace)
 
 
 def _return(learner: Learner, state: LearnerState | None, position: Position) -> Position:
-    """Return to a state and its position; without the rows that were pending, which were part of the refused step."""
+    """Restore a state and its position, without the pending rows, which were part of the refused step."""
     if state is not learner.live_state:
         if state is not None:
             learner.rule.discard_refused_step(state, 0)
@@ -157,7 +157,7 @@ def _return(learner: Learner, state: LearnerState | None, position: Position) ->
 def _error_of_call(
     error: Exception, learner: Learner, verb: str, shape: tuple[int, ...], targets: Sequence[Any], given: dict[str, Any]
 ) -> Exception:
-    """The error for what comes with the rows, with numbers of rows as in the call and not as in a part of it."""
+    """The error for arguments that come with the rows, with row numbers of the call instead of a part of it."""
     try:
         getattr(learner.copy(), verb)(np.zeros(shape, learner.dtype), *targets, **given)
     except Exception as found:
@@ -166,7 +166,7 @@ def _error_of_call(
 
 
 def _calls(parts: Sequence[Segment], learner: Learner) -> Iterator[tuple[Segment, bool]]:
-    """The parts, and whether the prior moves after them; where it does or may, the first row of a part comes alone."""
+    """The parts, and whether the prior moves after each; if it might, the first row is a part of its own."""
     has_prior = _has_exact_merge(learner)
     for part in parts:
         start, stop, move, number = part
@@ -195,7 +195,7 @@ def _has_length(value: Any, rows: int) -> bool:
 def _cut(
     targets: Sequence[Any], given: Mapping[str, Any], start: int, stop: int
 ) -> tuple[Sequence[Any], dict[str, Any]]:
-    """What comes with some of the rows."""
+    """The targets and arguments of some of the rows."""
     named = {name: part_of(value, start, stop) for name, value in given.items()}
     return [part_of(value, start, stop) for value in targets], named
 

@@ -21,10 +21,10 @@ class Moments(NamedTuple):
 
 
 class MomentsByRow(NamedTuple):
-    """The moments after each of several rows; what overflowed is infinite or NaN."""
+    """The moments after each of several rows; numbers that overflowed are infinite or NaN."""
 
     counts: Array
-    """The sums of the weights (n, 1), and 1 where nothing has a weight yet."""
+    """The sums of the weights (n, 1); 1 before the first row with a weight."""
     means: Array
     """(n, d)"""
     sums: Array
@@ -32,7 +32,7 @@ class MomentsByRow(NamedTuple):
 
 
 def after_each(known: Moments, X: Array, weights: Array | None) -> MomentsByRow:
-    """The moments after each row of X (n, d), at least one; ValueError if weights (n,) take back more than there is."""
+    """The moments after each row of X (n, d), at least one; ValueError if weights (n,) remove more than there is."""
     weight, mean, squares = known
     counts = weight + np.arange(1.0, len(X) + 1)[:, None] if weights is None else _sums_of_weights(weight, weights)
     w = 1.0 if weights is None else weights[:, None]
@@ -47,7 +47,7 @@ def after_each(known: Moments, X: Array, weights: Array | None) -> MomentsByRow:
 
 
 def _sums_of_weights(weight: float, weights: Array) -> Array:
-    """The sums of the weights up to each row (n, 1), and 1 where nothing has a weight yet."""
+    """The sums of the weights up to each row (n, 1); 1 before the first row with a weight."""
     counts = weight + weights.cumsum()
     counts[(counts == 0) & (np.abs(weights).cumsum() == 0)] = 1
     if not counts.min() > 0:
@@ -59,7 +59,7 @@ def _sums_of_weights(weight: float, weights: Array) -> Array:
 
 
 def as_next(known: Moments, X: Array) -> MomentsByRow:
-    """The moments after each row of X (n, d), each as if it alone came next."""
+    """The moments after each row of X (n, d), if it were the next row."""
     weight, mean, squares = known
     n = weight + 1.0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -69,7 +69,7 @@ def as_next(known: Moments, X: Array) -> MomentsByRow:
 
 
 def _product(a: Array, b: Array) -> Array:
-    """Real numbers a b, of complex ones the real part of a conj(b), which sums to the squares of their sizes."""
+    """The products a b; for complex numbers the real part of a conj(b), which sums to the squares of their sizes."""
     return np.asarray((a * b.conj()).real)
 
 

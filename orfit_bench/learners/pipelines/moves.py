@@ -1,4 +1,4 @@
-"""At which rows the coordinates of a pipeline move, so that this depends on the rows and not on the chunks."""
+"""The rows at which the coordinates of a pipeline move, which depend on the rows and not on the chunks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orfit_bench.learners.pipelines.standardizer import RunningMoments
 Array = np.ndarray[Any, Any]
 
 WINDOW = 1024
-"""Rows that are looked at together."""
+"""Number of rows that are checked together."""
 
 
 class Segment(NamedTuple):
@@ -22,9 +22,9 @@ class Segment(NamedTuple):
     start: int
     stop: int
     move: Coordinates | None
-    """The coordinates that hold from its first row on; None for those before."""
+    """The coordinates that apply from its first row; None if they are the same as before."""
     number: int
-    """How many rows that count there were up to its first row."""
+    """The number of rows that count, up to its first row."""
 
 
 def segments(
@@ -32,9 +32,9 @@ def segments(
 ) -> Iterator[Segment]:
     """The rows of a chunk that follow `seen` earlier ones, cut where the coordinates move.
 
-    They move to the moments after the first row, after the rows 2, 4, 8, ..., and with `scale` after a row in which a
-    column varies for the first time, or that is far from where the moments after it put it. Only rows that `counts`
-    says are counted, and move anything.
+    They move to the moments after the first row and after the rows 2, 4, 8, ... With `scale`, they also move after a
+    row in which a column varies for the first time, and after a row that is far out in the current coordinates,
+    compared with those of the moments after it. Only rows marked in `counts` are counted and cause moves.
     """
     numbers = seen + np.cumsum(counts)
     start, move, n = 0, None, len(X)
@@ -58,7 +58,7 @@ def _next_move(
     numbers: Array,
     scale: bool,
 ) -> int:
-    """The first row from `start` on at which the coordinates move; the number of rows if there is none."""
+    """The first row, not before `start`, at which the coordinates move; the number of rows if there is none."""
     before = int(numbers[start - 1]) if start else seen
     due = int(np.searchsorted(numbers, 1 << before.bit_length()))  # the next power of two
     if scale and current is not None:

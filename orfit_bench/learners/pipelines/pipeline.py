@@ -1,4 +1,4 @@
-"""A learner behind transforms of its rows."""
+"""A learner whose rows are transformed first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Pipeline(Saving):
-    """Transforms and a learner, with the learner's verbs. Made by `orfit_bench.pipeline`.
+    """Transforms and a learner, with the learner's methods. Made by `orfit_bench.pipeline`.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Pipeline(Saving):
         Raises
         ------
         TypeError, ValueError, DivergedError
-            As the learner's `partial_fit`. The transforms then know the rows that the learner has learned, and no
+            As in the learner's `partial_fit`. The transforms then know the rows that the learner has learned, and no
             others. TypeError also for `sample_weight`, if the learner does not follow the moments of a standardizer.
 
         Examples
@@ -153,14 +153,14 @@ class Pipeline(Saving):
         Returns
         -------
         xarray.DataArray, shape (n // every, d + 1, c)
-            As from the learner's `weight_history`; the last parameter is the intercept.
+            As returned by the learner's `weight_history`; the last parameter is the intercept.
 
         Raises
         ------
         TypeError
             If the learner does not follow the moments, so that no weights for rows before the transforms exist.
         ValueError, DivergedError
-            As the learner's `weight_history`.
+            As in the learner's `weight_history`.
 
         Examples
         --------
@@ -203,7 +203,7 @@ class Pipeline(Saving):
         seen = self.learner.n_samples_seen_
         try:
             self.learner.learn_one(found.row, *targets)
-        except (DivergedError, TypeError, ValueError):  # the chunk finds the same, and says it in its words
+        except (DivergedError, TypeError, ValueError):  # learning it as a chunk raises the full error
             if self.learner.n_samples_seen_ == seen:
                 return False
             raise
@@ -214,7 +214,7 @@ class Pipeline(Saving):
 
     @by_one_thread
     def _learn(self, verb: str, X: Any, *targets: Any, **given: Any) -> Any:
-        """What a verb of the learner returns; the transforms go on only as far as the learner does."""
+        """The result of a method (`verb`) of the learner; the transforms advance only as far as the learner."""
         for y in targets:
             check_rows_agree(X, y, "y")
         check_rows_agree(X, given.get("sample_weight"), "sample_weight")
@@ -265,7 +265,7 @@ class Pipeline(Saving):
         Raises
         ------
         DivergedError, UnavailableError
-            As `Learner.flush`.
+            As in `Learner.flush`.
 
         Examples
         --------
@@ -289,9 +289,8 @@ class Pipeline(Saving):
         Returns
         -------
         Pipeline
-            This pipeline. The moments are those of the rows of both. Both learners are expressed in the coordinates by
-            these moments, and merged as their method declares, exactly where it does; the prior stays that of this
-            pipeline.
+            This pipeline. The moments are those of the rows of both. Both learners are expressed in the coordinates of
+            these moments and merged as their method declares; the prior remains that of this pipeline.
 
         Raises
         ------
@@ -310,7 +309,7 @@ class Pipeline(Saving):
         if not (self.has_rows and other.has_rows):
             return self._with_the_rows_of(other)
         if self._refusal:
-            raise ValueError(f"merge: each pipeline learned its rows by moments of its own, and {self._refusal}")
+            raise ValueError(f"merge: each pipeline learned its rows with its own moments, and {self._refusal}")
         merged = tuple(a.merge(b) for a, b in zip(self.transforms, other.transforms, strict=True))
         if self.position is None or other.position is None:
             self.learner.merge(other.learner)
@@ -321,7 +320,7 @@ class Pipeline(Saving):
         return self
 
     def _with_the_rows_of(self, other: Pipeline) -> Self:
-        """This pipeline, which has no rows, with those of the other, or as it is where the other has none."""
+        """This pipeline merged with the other, of which at most one has rows."""
         self.learner.merge(other.learner)
         if self.n_features is None or other.has_rows:
             self.n_features, self.feature_names = other.n_features, other.feature_names or self.feature_names
@@ -331,7 +330,7 @@ class Pipeline(Saving):
 
 
 def check_alike(one: Pipeline, other: object) -> None:
-    """Raise ValueError if what a pipeline shall be merged with has other steps, columns or names."""
+    """Raise ValueError unless `other` is a pipeline with the same steps, columns and names."""
     if not isinstance(other, Pipeline):
         raise ValueError(f"merge: got {type(other).__name__}, want a pipeline")
     if [type(t) for t in one.transforms] != [type(t) for t in other.transforms]:

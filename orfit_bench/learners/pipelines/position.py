@@ -1,4 +1,4 @@
-"""The coordinates in which a learner keeps its state, and what happens to the state where they move."""
+"""The coordinates in which a learner keeps its state, and how the state changes when they move."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from orfit_bench.state.state import LearnerState
 Array = np.ndarray[Any, Any]
 
 PRIOR_MOVES = (8, 64)
-"""The rows at which the prior moves to the moments; after the last of them it stays."""
+"""The rows at which the prior moves to the moments; after the last of them it does not move."""
 SETTLED = PRIOR_MOVES[-1]
 GROWTH = 64
-"""The prior also moves, before it is settled, where the spread of a column is so many times that of the prior."""
+"""Before the last of these rows, the prior also moves if the spread of a column exceeds its own by this factor."""
 
 
 def refusal(transforms: Sequence[Transform], learner: Learner) -> str:
@@ -48,19 +48,19 @@ def standardizer_of(transforms: Sequence[Transform]) -> Standardizer:
 
 @dataclass(frozen=True)
 class Position:
-    """Where the state of a learner is expressed, and its prior; None before the first row."""
+    """The coordinates of a learner's state and of its prior; None before the first row."""
 
     current: Coordinates | None = None
     prior: Coordinates | None = None
     count: int = 0
-    """Rows learned, without those of weight 0 and those taken back."""
+    """Number of rows learned, without those of weight 0 and those unlearned."""
 
     def after(self, counts: Array) -> Position:
-        """The position after further rows, whose counts are these."""
+        """The position after further rows, of which `counts` marks those that count."""
         return replace(self, count=self.count + int(counts.sum()))
 
     def rows(self, X: Array, standardizer: Standardizer) -> Array:
-        """Rows (n, d) in the coordinates; of columns that have not varied with the spread that each would give them."""
+        """Rows (n, d) in the coordinates; columns that have not varied have the spread that the row gives them."""
         if self.current is None:
             return np.zeros_like(X)
         spreads = self.current.spread
@@ -72,7 +72,7 @@ class Position:
         return found
 
     def moved(self, learner: Learner, to: Coordinates) -> Position:
-        """The position after a move, by which the state of the learner changes and no prediction does."""
+        """The position after a move, which changes the state of the learner but no prediction."""
         if self.current is None or self.prior is None:
             return replace(self, current=to, prior=to)
         state = learner.live_state
@@ -82,11 +82,12 @@ class Position:
         return replace(self, current=to, prior=self.prior.with_spread(self.current, to))
 
     def with_prior_there(self, learner: Learner, to: Coordinates) -> tuple[LearnerState, Position] | None:
-        """The state and the position after a move by which the prior moves too; None where it need not, or cannot.
+        """The state and the position after a move of the prior too; None if the prior need not move, or cannot.
 
-        It must where nearly equal first readings have made it narrow: after the move it would be so vague that the next
-        rows leave few digits of what is known. The state is separated from it where it is not vague. It cannot where a
-        column varies for the first time, since rows before the move do not have its spread.
+        The prior must move if nearly equal first readings have made it narrow: after the move it would be so vague that
+        the next rows would leave few digits of the state. Rows and prior are separated in the coordinates of the prior,
+        in which it is not vague. The prior cannot move when a column varies for the first time, since the rows before
+        the move do not have the new spread.
         """
         state = learner.live_state
         if state is None or self.current is None or self.prior is None:
@@ -102,7 +103,7 @@ class Position:
         return None
 
     def with_prior_here(self, learner: Learner) -> Position:
-        """The position whose prior holds in the present coordinates, as if it had from the first row on."""
+        """The position with the prior in the present coordinates, as if it had been there since the first row."""
         state = learner.live_state
         if state is None or self.current is None or self.prior is None or self.prior is self.current:
             return self
@@ -113,7 +114,7 @@ class Position:
         return replace(self, prior=self.current)
 
     def merged(self, learner: Learner, other: Learner, there: Position, to: Coordinates) -> Position:
-        """The position of a learner that took in the rows of another one, in the coordinates of the rows of both."""
+        """The position of a learner merged with another one, in the coordinates of the rows of both."""
         a, b = learner.copy(), other.copy()
         here, there = self.moved(a, to), there.moved(b, to)
         assert there.prior is not None  # both have learned rows

@@ -1,4 +1,4 @@
-"""The state of a pipeline outside of it: copies, bytes, files and data sets."""
+"""Copies of a pipeline, and its state as bytes, files and data sets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Saving(Answers):
         Returns
         -------
         Pipeline
-            What one of the two learns does not change the other.
+            A pipeline of the same steps. What one of the two learns does not change the other.
 
         Raises
         ------
         RuntimeError
-            As `Learner.copy`.
+            As in `Learner.copy`.
 
         Examples
         --------
@@ -55,12 +55,12 @@ class Saving(Answers):
         Returns
         -------
         bytes
-            What `orfit_bench.from_bytes` reads.
+            The state, which `orfit_bench.from_bytes` reads.
 
         Raises
         ------
         RuntimeError
-            As `Learner.to_bytes`.
+            As in `Learner.to_bytes`.
 
         Examples
         --------
@@ -82,7 +82,7 @@ class Saving(Answers):
         Raises
         ------
         RuntimeError
-            As `Learner.to_bytes`.
+            As in `Learner.to_bytes`.
         OSError
             If the file cannot be written; the old file is unchanged.
 
@@ -111,7 +111,7 @@ class Saving(Answers):
         Raises
         ------
         RuntimeError
-            As `Learner.state`.
+            As in `Learner.state`.
 
         Examples
         --------

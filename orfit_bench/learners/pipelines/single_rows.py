@@ -1,4 +1,4 @@
-"""One row per call, where its coordinates are those of the rows before it.
+"""One row per call, if its coordinates are those of the rows before it.
 
 The operations are those of a chunk (`moments.after_each`, `moves.segments`), in the same order, so that all bits are
 the same; a chunk of one row takes several times as long.
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 class NextRow(NamedTuple):
-    """A row as the learner gets it (d + 1,), and what is known after it."""
+    """A row (d + 1,) as the learner gets it, and the standardizer and position after it."""
 
     row: Array
     standardizer: Standardizer
@@ -29,7 +29,7 @@ class NextRow(NamedTuple):
 
 
 def next_row(standardizer: Standardizer, position: Position, x: Array) -> NextRow | None:
-    """What x (d,) is if it is learned next; None where the coordinates move, or a number is not finite."""
+    """x (d,) as the next row to learn; None if the coordinates move, or a number is not finite."""
     current, number = position.current, position.count + 1
     mean, squares = standardizer.mean, standardizer.squares
     is_due = number & (number - 1) == 0  # a power of two
@@ -51,9 +51,9 @@ def next_row(standardizer: Standardizer, position: Position, x: Array) -> NextRo
 
 
 def row_in(current: Coordinates, x: Array) -> Array | None:
-    """x (d,) in these coordinates, with the one of the intercept behind it; None where the general path has to find it.
+    """x (d,) in these coordinates, followed by the 1 of the intercept; None if the general path must find it.
 
-    That is where a column has not varied yet, or a number is not finite.
+    It must if a column has not varied yet, or a number is not finite.
     """
     if not current.varied.all():
         return None
@@ -64,6 +64,6 @@ def row_in(current: Coordinates, x: Array) -> Array | None:
 
 
 def _is_far(z: Array, difference: Array, deviation: Array, varies: Array) -> bool:
-    """Whether a row z is far from where the moments after it put it, as in `moves`."""
+    """Whether a row z is far out, compared with the coordinates of the moments after it, as in `moves`."""
     own = difference / np.where(varies, deviation, 1.0)
     return bool((z * z).sum() > 4 * (1 + (own * own).sum()))

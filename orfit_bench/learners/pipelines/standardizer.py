@@ -21,7 +21,7 @@ class RunningMoments(NamedTuple):
     means: Array
     """(n, d)"""
     spreads: Array
-    """What columns are divided by (n, d); 1 where a column has been constant."""
+    """The divisors of the columns (n, d); 1 where a column has been constant."""
     varies: Array
     """Whether a column has varied (n, d)."""
 
@@ -36,8 +36,8 @@ class Standardizer:
 
     A row is standardized without any information from later rows, both when it is learned and when it is predicted. In
     a pipeline whose learner follows the moments, all rows between two moves have the same coordinates
-    (`orfit_bench.pipeline`). For other learners a row is standardized with the moments of all rows before it and of
-    itself, so that no entry exceeds the root of the number of rows, not even in the second row.
+    (`orfit_bench.pipeline`). For other learners, the moments of a row include the row itself and all rows before it. No
+    entry then exceeds the root of the number of rows, not even in the second row.
 
     A standardizer never changes: `learn` and `merge` return new ones.
 
@@ -81,7 +81,7 @@ class Standardizer:
     """Sums of the squared differences from the mean."""
 
     def __post_init__(self) -> None:
-        """Refuse a scale that would count as true or false unseen."""
+        """Refuse a scale that is not a bool."""
         if not isinstance(self.scale, (bool, np.bool_)):
             raise TypeError(f"Standardizer: scale={self.scale!r}, want True or False")
 
@@ -96,7 +96,7 @@ class Standardizer:
         return _moments(self).squares / (self.count or 1)
 
     def learn(self, X: Array) -> tuple[Standardizer, Array]:
-        """Learn rows, and standardize each of them by the moments up to itself.
+        """Learn rows, and standardize each with the moments of the rows up to and including it.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Standardizer:
         X : ndarray, shape (n, d)
             Finite numbers.
         weights : ndarray, shape (n,), optional
-            Weights of the rows; a negative weight takes a row back. Default: 1.
+            Weights of the rows; a negative weight removes a row. Default: 1.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class Standardizer:
         Raises
         ------
         ValueError
-            If more is taken back than was learned, or a sum of squares overflows.
+            If more is removed than was learned, or a sum of squares overflows.
 
         Examples
         --------
@@ -205,9 +205,9 @@ class Standardizer:
         Returns
         -------
         means : ndarray, shape (n, d)
-            What is subtracted from each row.
+            The numbers that are subtracted from each row.
         spreads : ndarray, shape (n, d)
-            What the columns are divided by; 1 where a column has been constant.
+            The divisors of the columns; 1 where a column has been constant.
 
         Raises
         ------
@@ -240,7 +240,7 @@ class Standardizer:
         return Moments(self.count, *start)
 
     def _spreads(self, means: Array, variances: Array) -> tuple[Array, Array]:
-        """What columns are divided by, and whether they vary."""
+        """The divisors of the columns, and whether they vary."""
         deviation, varies = deviations(means, variances)
         return np.where(varies & self.scale, deviation, 1.0), varies
 
@@ -250,7 +250,7 @@ class Standardizer:
         Returns
         -------
         Coordinates
-            With the center (d,) and the spread (d,) of the columns.
+            Coordinates with the center (d,) and the spread (d,) of the columns.
 
         Raises
         ------
@@ -274,12 +274,12 @@ class Standardizer:
         Parameters
         ----------
         other : Standardizer
-            One with the same `scale`.
+            A standardizer with the same `scale`.
 
         Returns
         -------
         Standardizer
-            Its moments are those of the rows of both.
+            A standardizer with the moments of the rows of both.
 
         Raises
         ------
@@ -308,12 +308,12 @@ class Standardizer:
         return Standardizer(self.scale, *both)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the standardizer as numbers and lists, which JSON keeps to the last bit.
+        """Return the standardizer as numbers and lists, which JSON keeps exactly.
 
         Returns
         -------
         dict
-            What `from_dict` reads.
+            The entries that `from_dict` reads.
 
         Examples
         --------
@@ -334,12 +334,12 @@ class Standardizer:
         Parameters
         ----------
         saved : dict
-            What `to_dict` returned.
+            The result of `to_dict`.
 
         Returns
         -------
         Standardizer
-            With the same moments.
+            A standardizer with the same moments.
 
         Raises
         ------
@@ -359,7 +359,7 @@ class Standardizer:
 
 
 def _number(value: Any) -> float:
-    """A count that was saved; TypeError where it is none."""
+    """A count that was saved; TypeError if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"count: got {value!r}, want a number")
     return value

@@ -23,7 +23,7 @@ def is_pipeline(data: object) -> bool:
 
 
 def decode(data: bytes | bytearray | memoryview) -> tuple[dict[str, Any], bytes]:
-    """The header and the bytes of the learner; ValueError where they were changed."""
+    """The header and the bytes of the learner; ValueError if they were changed."""
     given = bytes(data)
     if len(given) < START.size:
         raise ValueError("the bytes of a pipeline were cut")

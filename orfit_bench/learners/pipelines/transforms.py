@@ -22,7 +22,7 @@ class Transform(Protocol):
         """Each row of X as the next step would get it, if it were the next row."""
 
     def merge(self, other: Self) -> Self:
-        """The transform after the rows of both; ValueError where they do not fit."""
+        """The transform after the rows of both; ValueError if they do not fit."""
 
     def to_dict(self) -> dict[str, Any]:
         """The transform as JSON values, which `from_dict` of its class reads."""
@@ -30,7 +30,7 @@ class Transform(Protocol):
 
 @dataclass(frozen=True)
 class Intercept:
-    """Adds a column of ones behind the others, whose weight is learned like all others."""
+    """Appends a column of ones, whose weight is learned like all others."""
 
     def learn(self, X: Array) -> tuple[Intercept, Array]:
         """The transform itself, and the rows with the column."""
@@ -45,7 +45,7 @@ class Intercept:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Its name."""
+        """The name of the transform."""
         return {"name": "intercept"}
 
     @classmethod
@@ -55,4 +55,4 @@ class Intercept:
 
 
 TRANSFORMS: dict[str, Any] = {"standardize": Standardizer, "standardise": Standardizer, "intercept": Intercept}
-"""By the names that `pipeline` takes."""
+"""The transforms, by the names that `pipeline` accepts."""

@@ -1,4 +1,4 @@
-"""The weights of a pipeline along a stream, for rows as they come."""
+"""The weights of a pipeline along a stream, for rows before the transforms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 
 def record(pipeline: Pipeline, X: NamedValues, y: Any, every: Any) -> xarray.DataArray:
-    """Learn rows, and return the weights after each `every` of them, the intercept's behind those of the columns."""
+    """Learn rows, and return the weights after each `every` of them, that of the intercept last."""
     every = weight_history.validate(pipeline.learner.method, every)
     n, history = len(X.values), list[Array]()
     for start in range(0, max(n, 1), every):
@@ -32,7 +32,7 @@ def record(pipeline: Pipeline, X: NamedValues, y: Any, every: Any) -> xarray.Dat
         except DivergedError as error:
             raise pipeline.learner.rule.divergence(error.step, start + error.row) from None
         except (TypeError, ValueError):
-            pipeline.copy().partial_fit(X, y)  # whose error has the numbers of the rows in this call
+            pipeline.copy().partial_fit(X, y)  # its error has the row numbers of this call
             raise
         w = pipeline.weights()
         if not start:
