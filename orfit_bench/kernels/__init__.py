@@ -11,5 +11,5 @@
 
 The functions know arrays only: no learner, no settings, no backend. Some use the array library of their arguments, as
 those of `layers` and `loops` do, or take it as an argument; the others take NumPy arrays. A rule itself is not shared:
-each backend has its own lines for it, so that comparing two backends compares two computations.
+each backend has its own code for it, so that comparing two backends compares two computations.
 """

@@ -1,8 +1,8 @@
 """Filter gains for rows observed without noise, where J P J' + R may be singular.
 
 A combination of rows whose remaining variance is only rounding is known exactly. It is left out, like a linearly
-dependent row. Rounding is relative to the variance for a covariance of diagonal `scale`, the one after the last
-transition.
+dependent row. Rounding is relative to the variance that a diagonal covariance `scale` gives: the variances after the
+last transition.
 
 Shapes: P (p, p), J (q, p), R (q, q), scale (p,).
 """
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 
 class ExactGain(NamedTuple):
-    """The gain K = U H'H (p, q) of rows with S = J P J' + R, U = P J', and H S H' = I for what was not left out."""
+    """The gain K = U H'H (p, q) of rows with S = J P J' + R, U = P J', and H S H' = I for combinations not left out."""
 
     K: Array
     H: Array
@@ -33,7 +33,7 @@ class ExactGain(NamedTuple):
 
 
 def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> ExactGain:
-    """The gain P J'(J P J' + R)^+; NaN where a variance is negative or not finite."""
+    """The gain P J'(J P J' + R)^+; NaN if a variance is negative or not finite."""
     U = P @ J.T  # (p, q)
     S = J @ U + R  # (q, q)
     size = np.sqrt((J * J) @ np.abs(scale) + np.abs(np.diagonal(R)))
@@ -52,10 +52,10 @@ def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> ExactGain:
 def judge_errors(s: Any, H: Array, J: Array, E: Array, p: Any) -> int:
     """The verdict on errors E (q, r) of rows J without noise, which H (k, q) turns into deviations.
 
-    After a transition, the variance along some rows may be only rounding, and `scale`, then as small, does not show it.
-    Rounding leaves some sqrt(eps) of a deviation; targets that contradict what is known are eps^(-1/2) such deviations
-    away and are refused, and from eps^(-1/4) on the state is marked. Variance that the noise has just added is not
-    rounding, and a state that has not moved interpolates from any prior.
+    After a transition, the variance along some rows may be only rounding, which `scale` does not reveal if it is as
+    small. Rounding leaves a deviation of the order sqrt(eps), so the errors of targets that contradict the state are
+    about eps^(-1/2) such deviations. They are refused; with errors above eps^(-1/4) deviations, the state is marked.
+    Variance that the noise has just added is not rounding, and a state that has not moved interpolates from any prior.
     """
     if not s.moved:
         return ACCEPTED
@@ -69,11 +69,11 @@ def judge_errors(s: Any, H: Array, J: Array, E: Array, p: Any) -> int:
 
 
 def remove_known_variances(P: Array, scale: Array, least: float, moves: bool) -> bool:
-    """Set variances in P (p, p) that are only rounding beside `scale` to zero; returns whether few digits are left.
+    """Set variances in P (p, p) that are rounding compared with `scale` to zero; returns whether few digits are left.
 
     If only a share `least` of the variance along a row was unknown, rounding errors are 1 / least times as large.
-    Directions with no more variance than that are removed as well if the share is small, and with `moves`, since the
-    next transition replaces `scale`.
+    Directions with at most that variance are removed as well if the share is small, and with `moves`, since the next
+    transition replaces `scale`.
     """
     eps = float(np.finfo(P.dtype).eps)
     bound, few = rounding_bound(P), eps ** (2 / 3)
@@ -93,5 +93,5 @@ def drop_known_directions(P: Array, scale: Array, max_variance: float) -> tuple[
     values, W = np.linalg.eigh(unit[:, None] * P * unit)
     unknown = values > max_variance
     half = (W[:, unknown] * np.sqrt(values[unknown])).T * size
-    remaining: Array = half.T @ half  # symmetric to the last bit
+    remaining: Array = half.T @ half  # exactly symmetric
     return remaining, float(values[~unknown].max(initial=0))

@@ -15,15 +15,15 @@ from orfit_bench.kernels.guards import NO_LIMITS, TRANSITION_LIMITS, Limits
 
 Array = NDArray[Any]
 PredictStep = Callable[[Any, Array, Any], bool]
-"""predict_step(s, mean, p): the transition of the covariance, with the mean after it; False where it overflows."""
+"""predict_step(s, mean, p): the transition of the covariance, with the mean after it; False if it overflows."""
 Update = Callable[[Any, Array, Array, Any], bool]
-"""update(s, J, E, p): correction by rows J with errors E; False where it is not applied."""
+"""update(s, J, E, p): correction by rows J with errors E; False if it is not applied."""
 
 
 def filter_step(
     s: Any, A: Array, Y: Array, p: Any, out: Array | None, predict_step: PredictStep, update: Update
 ) -> bool:
-    """Predict, from the second step on, and correct by the rows that are not missing; False restores the state.
+    """Predict (except in the first step) and correct by the rows that are not missing; False restores the state.
 
     The predictions of all rows are written to `out` unless it is None.
     """
@@ -51,9 +51,9 @@ def moved_mean(mean: Array, p: Any) -> Any:
 
 
 def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
-    """The variances (d,) by which rounding in the predicted covariance is measured: its own, or those of the terms.
+    """The variances (d,) to which rounding in the predicted covariance is relative: its own, or those of its terms.
 
-    A sum over k of F_ik P_kl has terms of the variance F_ik^2 P_kk, of which it may leave little. Matrices (m, d, d) of
+    A sum over k of F_ik P_kl has terms of the variance F_ik^2 P_kk, most of which may cancel. Matrices (m, d, d) of
     several filters give variances (m, d).
     """
     before, after = (np.diagonal(a, axis1=-2, axis2=-1) for a in (P, predicted))
@@ -61,7 +61,7 @@ def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
 
 
 def compared_variances(s: Any, p: Any) -> Array:
-    """The variances (d,) by which rounding along a row is measured: those of the move, if the state has just moved."""
+    """The variances (d,) to which rounding along a row is relative: those of the move, if the state has just moved."""
     variances: Array = s.scale if p.is_dynamic and p.t > 1 else np.diagonal(s.covariance)
     return variances
 

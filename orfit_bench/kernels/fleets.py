@@ -1,7 +1,7 @@
 """The kernel of a fleet from that of one learner, and loops over the rows that members have in common.
 
 Shapes: X (n, d) rows sorted by member, Y (n, r) targets, s.NAME (N, ...) the fields of all N members; p.members (m,)
-are those that get rows, members[j] the rows p.starts[j] to p.starts[j + 1].
+are the members that get rows; members[j] gets the rows p.starts[j] to p.starts[j + 1].
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ StepOnTargets = Callable[[Any, Array, Array, Any, Array, Array, Array | None], A
 
 
 def make_fleet_learn(learn: Learn) -> FleetLearn:
-    """`fleet_learn` as a loop over members: equal to single learners to the last bit, without their cost per call."""
+    """`fleet_learn` as a loop over members: equal to single learners bit for bit, without their cost per call."""
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
         learned = np.zeros(len(p.members), np.int64)
@@ -39,9 +39,9 @@ def make_fleet_learn(learn: Learn) -> FleetLearn:
 def learn_with_rest(
     advance: Callable[[Array, Array], None], learn_row_each: Callable[[Array, Array], Array], p: Any
 ) -> Array:
-    """Learn the rows of members by `advance`; those that it leaves, by a step that all these members take at once.
+    """Learn the rows of members by `advance`, and rows that it leaves by a step that all these members take together.
 
-    advance(places, learned) goes on from row learned[j] of members[j], for each j of `places`, as far as it can.
+    advance(places, learned) continues at row learned[j] of members[j], for each j of `places`, as far as it can.
     learn_row_each(j, row) learns a row of each of these members, and returns which applied it.
     """
     learned, counts = np.zeros(len(p.members), np.int64), np.diff(p.starts)
@@ -58,7 +58,7 @@ def learn_with_rest(
 def learn_row_each(
     step: StepOnTargets, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: Array, row: Array
 ) -> Array:
-    """Members j learn a row each by a step that they take at once; returns which applied it."""
+    """Members j learn a row each by a step that they take together; returns which applied it."""
     i = p.members[j]
     everyone = len(i) == p.size
     part = s if everyone else type(s)(*(a[i] for a in s))
@@ -78,7 +78,7 @@ def rounds(starts: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def make_batched_learn(step: Step) -> FleetLearn:
-    """`fleet_learn` of a linear model from a step that all members take at once; a member that is refused stops."""
+    """`fleet_learn` of a linear model from a step that all members take together; a member that is refused stops."""
     return make_batched_rounds(on_targets(step))
 
 
@@ -95,7 +95,7 @@ def on_targets(step: Step) -> StepOnTargets:
 
 
 def make_batched_rounds(step: StepOnTargets) -> FleetLearn:
-    """`fleet_learn` from a step on targets that all members take at once; a member that is refused stops."""
+    """`fleet_learn` from a step on targets that all members take together; a member whose step is refused stops."""
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
         learned, running = np.zeros(len(p.members), np.int64), np.ones(len(p.members), bool)
@@ -137,7 +137,7 @@ class Innovations(NamedTuple):
 def measure_innovations(
     P: Array, x: Array, noise: Array, left: Array, variances: Array, max_rounding: Any, max_cancellation: Any
 ) -> Innovations:
-    """V = P x / sqrt(S) with S = x'P x + noise, and whether enough digits are left, as `guards.factor_covariance` says.
+    """V = P x / sqrt(S) with S = x'P x + noise, and whether enough digits are left, as in `guards.factor_covariance`.
 
     P (m, p, p), x and variances (m, p), the others (m,) or numbers; left is the least variance that the next row finds
     along x.

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 Array = NDArray[Any]
 MAX_GROWING_ERROR = 0.01
-"""The largest relative error of a variance with which a step is applied where later steps enlarge it."""
+"""The largest relative error of a variance with which a step is applied if later steps enlarge the error."""
 REFUSED, ACCEPTED, DEGRADED = 0, 1, 2
 """Verdicts on an update: not applied; applied; applied, with half of the digits of P lost."""
 
@@ -28,7 +28,7 @@ class Precision(NamedTuple):
 
 
 def is_finite(a: Array) -> bool:
-    """Whether all entries are finite; one pass without a temporary, two only where the sum of squares overflows."""
+    """Whether all entries are finite; one pass without a temporary, two only if the sum of squares overflows."""
     return math.isfinite(np.vdot(a, a).real) or bool(np.isfinite(a).all())
 
 
@@ -41,7 +41,7 @@ def rounding_bound(P: Any) -> float:
 
 
 def noise_pivots(R: Array) -> Array:
-    """The squared diagonal (q,) of R's Cholesky factor; zeros where R is singular."""
+    """The squared diagonal (q,) of R's Cholesky factor; zeros if R is singular."""
     if len(R) == 1:
         return np.diagonal(R).real
     try:
@@ -56,9 +56,9 @@ def is_singular(R: Array) -> bool:
 
 
 def factor_innovation(S: Array, pivots: Array) -> Array | None:
-    """The lower triangular L (q, q) with L L' = S; None where rounding has made P indefinite along the rows.
+    """The lower triangular L (q, q) with L L' = S; None if rounding has made P indefinite along the rows.
 
-    In exact arithmetic no squared pivot of S is below that of the noise alone, `pivots` (q,).
+    In exact arithmetic, no squared pivot of S is below that of the noise, `pivots` (q,).
     """
     least = pivots * (1 - math.sqrt(np.finfo(S.dtype).eps))
     if len(S) == 1:
@@ -77,11 +77,11 @@ class Limits(NamedTuple):
     Parameters
     ----------
     ff : float
-        P is divided by it after the update.
+        The factor by which P is divided after the update.
     max_rounding, max_cancellation : float
         Largest estimated relative errors of a variance, see `measure_precision`; with 1, no digit is correct.
     max_variance : float
-        Bound that every P_ii stays below.
+        Upper bound of every P_ii.
     """
 
     ff: float = 1.0
@@ -92,7 +92,7 @@ class Limits(NamedTuple):
 
 NO_LIMITS = Limits()
 TRANSITION_LIMITS = Limits(max_rounding=MAX_GROWING_ERROR, max_cancellation=math.inf)
-"""A transition may enlarge an error, as forgetting does, and may mix other directions into what a row leaves behind."""
+"""A transition may enlarge an error, as forgetting does, and may mix other directions into what a row leaves."""
 
 
 @cache
@@ -104,8 +104,8 @@ def forgetting_limits(ff: float, dtype: Any) -> Limits:
 def max_error(ff: float) -> float:
     """The largest relative error of a variance with which a step is applied, for the forgetting factor ff.
 
-    MAX_GROWING_ERROR with forgetting, which enlarges an error with every row; otherwise 1, no correct digit, since it
-    stays.
+    With forgetting, which enlarges an error with every row, it is MAX_GROWING_ERROR. Otherwise errors do not grow, and
+    it is 1: no correct digit.
     """
     return MAX_GROWING_ERROR if ff < 1 else 1.0
 
@@ -118,8 +118,8 @@ def sum_of_weights(ff: float, t: int) -> float:
 def remaining_variances(pivots: Array, R: Array, regained: Array | None) -> Array:
     """The least variance (q,) that the next step finds along each row, given the rows before it.
 
-    It is that of the noise R, with its `noise_pivots`, and of what the rows regain before the next step, a covariance
-    (q, q).
+    It is the variance of the noise R, whose `noise_pivots` are given, and of `regained` (q, q), the covariance that is
+    added along the rows before the next step.
     """
     return pivots if regained is None else np.maximum(pivots, noise_pivots(R + regained))
 
@@ -138,7 +138,7 @@ def reductions(terms: Array, L: Array, remaining: Array) -> Array:
 def joint_reduction(L: Array, remaining: Array) -> float:
     """The largest factor by which a step with the innovation covariance S = L L' reduces a variance S_ii along a row.
 
-    P is subtracted from once, so that all of the rows together count.
+    The step subtracts from P once, so that all rows count together.
     """
     return float((np.vecdot(L, L).real / remaining).max())
 
@@ -146,14 +146,14 @@ def joint_reduction(L: Array, remaining: Array) -> float:
 def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining: Array, limits: Limits) -> Precision:
     """Estimate the relative errors of the variances x'P x along the rows x of J, for S = L L'.
 
-    `variances` (p,) is the diagonal of P, or the larger one of the terms of which P was computed.
+    `variances` (p,) is the diagonal of P, or that of the terms from which P was computed, if larger.
 
     Two estimates, O(p) per row. Rounding: eps (sum |x_i| sqrt(P_ii))^2 relative to the innovation variance.
     Cancellation: see `reductions`.
 
-    Degraded: an estimate exceeds sqrt(eps) or eps^(1/3), as may eps times the `joint_reduction`, or P exceeds half the
-    exponent range of its dtype, which happens to directions that are forgotten and never observed. Exhausted: an
-    estimate exceeds its limit.
+    Degraded: rounding exceeds sqrt(eps), cancellation or eps times the `joint_reduction` exceeds eps^(1/3), or P
+    exceeds half the exponent range of its dtype, as happens in directions that are forgotten and never observed.
+    Exhausted: an estimate exceeds its limit.
     """
     info, deviations = np.finfo(S.dtype), np.sqrt(np.abs(variances))
     terms = (np.abs(J) @ deviations) ** 2
@@ -167,11 +167,11 @@ def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining:
 
 
 def measure_root_precision(size: Array, J: Array, T: Array, remaining: Array, limits: Limits) -> Precision:
-    """As `measure_precision` for a root of P, whose rounding errors add to variances by their squares.
+    """Like `measure_precision`, for a root of P, whose rounding errors add to variances by their squares.
 
-    `size` (p,) is the deviation of each parameter, or the larger one of the terms of which it was computed; T (q, q) is
-    a root of the innovation covariance. Cancellation is an error in the weight of this row alone, since what is left of
-    a deviation is at least eps times what it was: 10 % are allowed.
+    `size` (p,) is the deviation of each parameter, or that of the terms from which it was computed, if larger; T (q, q)
+    is a root of the innovation covariance. Cancellation is only an error in the weight of this row, since the deviation
+    that is left is at least eps times the one before: 10 % are allowed.
     """
     eps, innovations = np.finfo(T.dtype).eps, np.sqrt(np.vecdot(T, T))
     rounding = ((eps * (np.abs(J) @ size) / innovations) ** 2).max()
@@ -185,7 +185,7 @@ def keeps_variances_finite(P: Array, V: Array, limits: Limits) -> bool:
 
 
 class Factor(NamedTuple):
-    """L (q, q), lower triangular, with L L' = S; `degraded` where half of the digits of P are lost along the rows."""
+    """L (q, q), lower triangular, with L L' = S; `degraded` if half of the digits of P are lost along the rows."""
 
     L: Array
     degraded: bool
@@ -194,7 +194,7 @@ class Factor(NamedTuple):
 def factor_covariance(
     variances: Array, J: Array, S: Array, R: Array, limits: Limits, regained: Array | None = None
 ) -> Factor | None:
-    """The factor of S = J P J' + R (q, q) for rows J (q, p) with noise R; None where too few digits of P are left.
+    """The factor of S = J P J' + R (q, q) for rows J (q, p) with noise R; None if too few digits of P are left.
 
     `variances` (p,) are those of P, as in `measure_precision`; `regained` (q, q) is the covariance that is added along
     the rows before the next step.
@@ -222,12 +222,12 @@ def is_bounded(G: Array) -> bool:
 
 @cache
 def normal_range(dtype: Any) -> tuple[float, float]:
-    """The numbers between which a sum of squares, or a quotient, neither over- nor underflowed, both exclusive."""
+    """The exclusive limits between which a sum of squares or a quotient has neither overflowed nor underflowed."""
     info = np.finfo(dtype)
     return float(info.tiny / info.eps), math.inf
 
 
 def is_normal(energy: Any) -> bool:
-    """Whether a sum of squares, or a quotient, neither over- nor underflowed."""
+    """Whether a sum of squares or a quotient has neither overflowed nor underflowed."""
     smallest, largest = normal_range(energy.dtype)
     return bool(smallest < energy < largest)

@@ -16,7 +16,7 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 Array = NDArray[Any]
 SURELY_ENOUGH = 0.01
-"""A precision from which nobody asks how much larger it is."""
+"""A precision above this is not estimated more closely."""
 
 
 def forgetting_weights(ff: float, t: int, steps: int) -> tuple[float, Array]:
@@ -43,9 +43,7 @@ def weights_of_rows(ff: Array, t: Array, starts: Array) -> Array:
 
 def add_products(L: Array, X: Array, factor: float) -> None:
     """L <- factor L + X^H X in place for rows X (n, p), the lower triangle only: p^2 flops a row."""
-    _syrk(L.dtype.char)(
-        1, X.T, beta=factor, c=L.T, lower=0, overwrite_c=1
-    )  # what C order holds by rows, BLAS takes by columns
+    _syrk(L.dtype.char)(1, X.T, beta=factor, c=L.T, lower=0, overwrite_c=1)  # BLAS reads the rows of C order as columns
 
 
 def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
@@ -64,10 +62,11 @@ def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
 def least_eigenvalue(solve: Callable[[Any], Any], pivots: Array, diagonal: Array, dtype: Any, xp: Any = np) -> float:
     """Estimate the smallest eigenvalue of L scaled to a unit diagonal, with these squared pivots.
 
-    It may be smaller than the pivots by orders of magnitude: those of Kahan's matrix hide its condition. It is at least
-    their product / e, the determinant by what the other eigenvalues can be, whose mean is about 1. Where that is small,
-    two steps of inverse iteration estimate it from above; solve(z) returns L^-1 z for z (p, 1) of the namespace xp. 0
-    where a number overflows.
+    The eigenvalue may be orders of magnitude smaller than the pivots: those of Kahan's matrix hide its condition. It is
+    at least the product of the pivots / e, which is the determinant divided by the largest product that the other
+    eigenvalues can have, since their mean is about 1. If this bound is small, two steps of inverse iteration estimate
+    the eigenvalue from above; solve(z) returns L^-1 z for z (p, 1) of the namespace xp. Returns 0 if a number
+    overflows.
     """
     bound = float(np.prod(pivots)) / math.e
     if bound > SURELY_ENOUGH:
@@ -82,12 +81,12 @@ def least_eigenvalue(solve: Callable[[Any], Any], pivots: Array, diagonal: Array
 
 @lru_cache(maxsize=16)
 def start_of_iteration(p: int) -> Array:
-    """A vector (p,) in no special direction, always the same."""
+    """A fixed vector (p,) in a random direction."""
     return np.random.default_rng(p).standard_normal(p)
 
 
 def without_overflow(solve: Callable[[Any], Any], m: Any, xp: Any = np) -> Any:
-    """Solve equations that are linear in m (p, r); where a column overflows, solve for a smaller m and scale back.
+    """Solve equations that are linear in m (p, r); if a column overflows, solve for a smaller m and scale back.
 
     xp is the namespace of m.
     """
@@ -102,21 +101,21 @@ def without_overflow(solve: Callable[[Any], Any], m: Any, xp: Any = np) -> Any:
 
 @cache
 def _syrk(dtype: str) -> Any:
-    """The function of BLAS for a dtype: scipy takes longer to find it than a few rows take."""
+    """The function of BLAS for a dtype, cached since scipy takes longer to find it than to use it for a few rows."""
     return get_blas_funcs("herk" if dtype in "FD" else "syrk", dtype=np.dtype(dtype))
 
 
 def is_bounded(L: Array, m: Array, energy: float, Y: Array) -> bool:
     """Whether no sum comes near overflow for rows of this total energy, in whatever order they are added."""
     largest = L.diagonal().real.max() + energy, np.abs(m).max() + math.sqrt(energy * float(np.vdot(Y, Y).real))
-    return all(bool(size < np.finfo(L.dtype).max / 4) for size in largest)  # infinite or NaN where a product overflows
+    return all(bool(size < np.finfo(L.dtype).max / 4) for size in largest)  # infinite or NaN if a product overflows
 
 
 def add_many_rows(L: Array, m: Array, X: Array, Y: Array) -> bool:
-    """L <- L + X^H X,  m <- m + X^H Y; False, and nothing is changed, where a number of X is not finite or large.
+    """L <- L + X^H X,  m <- m + X^H Y; False, and no change, if a number in X is not finite or too large.
 
-    Without a look at X before: what the diagonal has gained, up to rounding, is the energy of the rows. For many of
-    them copies of L and m cost less.
+    X is not checked first: what the diagonal has gained is, up to rounding, the energy of the rows. For many rows,
+    copies of L and m cost less than a check of X.
     """
     old = L.copy(), m.copy()
     add_products(L, X, 1)
@@ -132,8 +131,8 @@ def add_many_rows(L: Array, m: Array, X: Array, Y: Array) -> bool:
 def factor_information(L: Array) -> tuple[Array, float]:
     """The C with C C' = L, and the precision: its smallest squared pivot relative to the diagonal of L.
 
-    The precision is smaller where L itself has lost digits. The upper triangle of C is not zero. A precision of 0 means
-    that the factorization failed.
+    The precision is smaller if L itself has lost digits. The upper triangle of C is not set to zero. A precision of 0
+    means that the factorization failed.
     """
     (potrf,) = get_lapack_funcs(("potrf",), (L,))
     C, failed = potrf(L.T, lower=0, clean=0)
@@ -142,7 +141,7 @@ def factor_information(L: Array) -> tuple[Array, float]:
 
 
 def underflow_factor(diagonal: Array) -> float:
-    """What underflow leaves of the precision of L: below 1 where its diagonal has subnormal numbers."""
+    """The share of the precision of L that underflow leaves: below 1 if its diagonal has subnormal numbers."""
     return min(1.0, float(diagonal.min()) / float(np.finfo(diagonal.dtype).tiny))
 
 

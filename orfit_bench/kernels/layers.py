@@ -20,12 +20,12 @@ def layer_matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]
 
 
 def layer_fields(s: Any, name: str, p: Any) -> list[Array]:
-    """The arrays of a field that every layer has."""
+    """The arrays of a field, one for each layer."""
     return [getattr(s, f"{name}_{layer}") for layer in range(1, len(p.shapes) + 1)]
 
 
 def used_rows(basis: Array) -> Array:
-    """The rows of a basis that are in use: those behind them are zero."""
+    """The rows of a basis that are in use; the rows after them are zero."""
     xp = basis.__array_namespace__()
     return basis[: int(xp.count_nonzero(xp.any(basis, axis=1))), :]
 
@@ -38,9 +38,9 @@ def project_off(U: Array, A: Array) -> Array:
 
 
 def propagated_errors(a: Array, Delta: Array) -> Array:
-    """The errors (1, m) at a layer's outputs, from its gradient step Delta (n, m), a times them, and its input a (n,).
+    """The errors e (1, m) at a layer's outputs, from its input a (n,) and its gradient step Delta = a e (n, m).
 
-    Zero where the input is zero.
+    They are zero if the input is zero.
     """
     xp = a.__array_namespace__()
     i = xp.argmax(xp.abs(a))[None]

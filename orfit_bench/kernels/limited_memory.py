@@ -1,8 +1,9 @@
-"""What kernels with a limited memory of directions share: which directions they keep, and how exact those are.
+"""Functions for kernels with a limited memory of directions: which directions they keep, and how exact these are.
 
-A new direction is the residual r of a gradient x, whose parts along the stored directions u_j are a_j = u_j'x. So it
-has their errors and that of rounding, enlarged: (eps^2 |x|^2 + sum e_j^2 a_j^2)^(1/2) / |r|. With most directions
-of the gradients in the memory this grows with every row, unless the memory keeps what is large.
+A new direction is the residual r of a gradient x after its parts along the stored directions u_j, a_j = u_j'x, are
+subtracted. Rounding and the errors e_j of the stored directions give it the error (eps^2 |x|^2 + sum e_j^2 a_j^2)^(1/2)
+/ |r|. If the memory holds most directions of the gradients, this error grows with every row, unless the memory keeps
+the largest directions.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ Array = NDArray[Any]
 
 @cache
 def most_error(dtype: Any) -> float:
-    """The estimated error of a direction from which on the state is marked, 9e-6 (in single precision 0.03).
+    """The estimated error of a direction above which the state is marked: 9e-6, or 0.03 in single precision.
 
-    A row that nearly depends on those before it seems to lose more digits than it does, since their errors cancel.
+    For a row that nearly depends on those before it, the estimate is too large, since their errors cancel.
     """
     return 16 * math.pow(np.finfo(dtype).eps, 0.4)
 
 
 def errors_of_step(s: Any, J: Array, R: Array) -> Array:
-    """The estimated errors (n + a,) of the stored directions and of the new ones that a step brings, 1 at most.
+    """The estimated errors (n + a,) of the stored directions and of the new ones of a step, at most 1.
 
     J (q, p) are its gradients, of which R (a, q) are the parts along the new directions.
     """
@@ -48,7 +49,7 @@ def keep_errors(s: Any, errors: Array, kept: Array) -> None:
 
 
 def kept_positions(n: int, p: Any) -> Array:
-    """Which of n directions, the new ones last, a memory keeps by age or by chance: the latest, or all but those drawn.
+    """The positions of n directions, new ones last, that a memory keeps: the latest, or all but those drawn.
 
     Each of the uniform numbers in p.draws removes one of those that are left.
     """
@@ -62,9 +63,9 @@ def kept_positions(n: int, p: Any) -> Array:
 
 @cache
 def least_share(dtype: Any) -> float:
-    """A size is larger than another if this share of it is: equal ones may differ in the last quarter of their digits.
+    """A size counts as larger than another if this share of it is larger.
 
-    Rounding depends on the chunk and the backend: residuals of one norm come out different.
+    Equal sizes may differ in the last quarter of their digits, since rounding depends on the chunk and the backend.
     """
     return 1 - math.pow(np.finfo(dtype).eps, 0.75)
 

@@ -16,18 +16,18 @@ Array = NDArray[Any]
 RENEWAL_PERIOD = 97
 """Steps between orthonormalizations of a basis that every step rotates: each rotation adds rounding errors.
 
-A prime, so that these steps do not coincide with the period of a stream (docs/decisions/0012).
+It is a prime, so that these steps do not coincide with the period of a stream (docs/decisions/0012).
 """
 
 ROUNDING = 8
-"""Of a covariance whose entries are rounded, eigenvalues up to so many eps times the largest one may be zero."""
+"""In a covariance with rounded entries, eigenvalues up to this many eps times the largest one may be zero."""
 
 
 def orthonormal_factor(C: Array) -> Array | None:
-    """The Q (d, k) of C = Q R with a positive diagonal of R, which is unique; None where few of its digits are left.
+    """The Q (d, k) of C = Q R with a positive diagonal of R, which is unique; None if few of its digits are left.
 
-    For a C that grew out of an orthonormal matrix and shrank in no direction: then the error of Q is at most eps |R|,
-    which may be at most 0.01.
+    C must have grown out of an orthonormal matrix without shrinking in any direction. The error of Q is then at most
+    eps |R|, and 0.01 is allowed.
     """
     Q, R = qr(C)
     return Q * diagonal_signs(R) if is_accurate(R) else None
@@ -40,7 +40,7 @@ def orthonormal_factors(C: Array) -> tuple[Array, Array]:
 
 
 def is_accurate(R: Array) -> Any:
-    """Whether eps |R| is at most 0.01, for each R (..., k, k); not where an entry is NaN or infinite."""
+    """Whether eps |R| is at most 0.01, for each R (..., k, k); False if an entry is NaN or infinite."""
     return np.finfo(R.dtype).eps * np.abs(R).max(axis=(-2, -1)) <= 0.01
 
 
@@ -51,9 +51,9 @@ def diagonal_signs(R: Array) -> Array:
 
 
 def qr(C: Array) -> tuple[Array, Array]:
-    """Q (d, k) and R (k, k) of C = Q R; below the diagonal, R is not defined, and at most 1.
+    """Q (d, k) and R (k, k) of C = Q R; below the diagonal, the entries of R are undefined, but at most 1.
 
-    By LAPACK's own functions, since `numpy.linalg.qr` takes seven times as long for a few columns.
+    It calls LAPACK directly, since `numpy.linalg.qr` takes seven times as long for a few columns.
     """
     geqrf, orgqr, _ = routines(C.dtype)
     k = C.shape[1]
@@ -68,7 +68,7 @@ def routines(dtype: np.dtype[Any]) -> Any:
 
 
 def inverse_gram(C: Array) -> Array | None:
-    """(C^H C)^-1 = R^-1 R^-H (k, k) for C = Q R; None where C has lost its rank."""
+    """(C^H C)^-1 = R^-1 R^-H (k, k) for C = Q R; None if C has lost its rank."""
     R: Array = np.linalg.qr(C)[1]
     if not np.diagonal(R).all():
         return None
@@ -78,7 +78,7 @@ def inverse_gram(C: Array) -> Array | None:
 
 
 def coordinates_of_rows(C: Array, A: Array) -> Array | None:
-    """X = C^+ A^H = R^-1 Q^H A^H (k, N) of rows A (N, d), for C (d, k) = Q R; None where C has lost its rank."""
+    """X = C^+ A^H = R^-1 Q^H A^H (k, N) of rows A (N, d), for C (d, k) = Q R; None if C has lost its rank."""
     Q, R = qr(C)
     _, _, trtrs = routines(C.dtype)
     X, zero_pivot = trtrs(R, (A @ Q).conj().T)
@@ -92,7 +92,7 @@ def inverse_or_zero(size: Array) -> Array:
 
 
 def root_of(P: Array) -> Array:
-    """S with S S' = P, diagonal where P is; a variance that rounding has made negative counts as none.
+    """S with S S' = P, diagonal if P is; a variance that rounding has made negative counts as zero.
 
     Rounding errors of each row are relative to its own deviation.
     """
@@ -100,9 +100,9 @@ def root_of(P: Array) -> Array:
 
 
 def root_of_noise(Q: Array) -> Array:
-    """The same of a covariance that is given, not computed: a variance that may be rounding counts as none.
+    """The root of a covariance that is given, not computed: a variance that may be rounding counts as zero.
 
-    Its root would be much larger than rounding: a deviation of sqrt(eps) in a direction that has no noise.
+    Its root would be much larger than rounding: a deviation of sqrt(eps) in a direction without noise.
     """
     return _root(Q, ROUNDING * float(np.finfo(Q.dtype).eps))
 
@@ -136,7 +136,7 @@ class RegularizedInverse(NamedTuple):
 
 
 WIDE = 16
-"""How many columns for each row make the QR decomposition of A^H worth its time before an SVD."""
+"""With at least this many columns per row, a QR decomposition of A^H before the SVD saves time."""
 
 
 def svd_of_rows(A: Array) -> tuple[Array, Array, Array]:
@@ -153,14 +153,14 @@ def svd_of_rows(A: Array) -> tuple[Array, Array, Array]:
 
 
 UNEVEN = 30
-"""How much larger than another a row of A may be before both are divided by their sizes."""
+"""Largest ratio of the sizes of two rows of A for which they are not divided by their sizes."""
 
 
 def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
     """A'(A A' + eps I)^+ by the SVD of each A (..., k, p), with eps (...).
 
-    Singular values up to sqrt(machine eps) of the largest count as zero. For rows of very different sizes that is
-    decided after they were divided by their sizes: a small row counts unless it nearly depends on the others.
+    Singular values up to sqrt(machine eps) of the largest count as zero. For rows of very different sizes, this is
+    decided after they are divided by their sizes: a small row counts unless it nearly depends on the others.
     """
     largest = np.abs(A).max(axis=-1)
     size = np.maximum(largest.max(axis=-1), 1)[..., None]  # so that no singular value nor its square overflows
@@ -176,7 +176,7 @@ def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
 
 
 def _replace_uneven(found: RegularizedInverse, A: Array, eps: Array, uneven: Any) -> None:
-    """Replace what was found for uneven rows, where these, divided by their sizes, do not depend on each other."""
+    """Replace the inverses for uneven rows if these, divided by their sizes, do not depend on each other."""
     left, (k, p) = np.array(uneven), A.shape[-2:]
     for solve in (_solve_by_columns, _divide_by_sizes) if k >= max(MANY_ROWS, p + 1) else (_divide_by_sizes,):
         if left.any():
@@ -189,20 +189,20 @@ def _replace_uneven(found: RegularizedInverse, A: Array, eps: Array, uneven: Any
 
 
 def are_rows_uneven(largest: Array) -> Any:
-    """Whether of rows with these largest numbers (..., k) one is much larger than another."""
+    """Whether one of the rows with these largest numbers (..., k) is much larger than another."""
     return largest.max(axis=-1) > UNEVEN * largest.min(axis=-1)
 
 
 MANY_ROWS = 64
-"""From so many rows in a window on, an SVD of the rows takes longer than a QR decomposition by columns."""
+"""With at least this many rows in a window, an SVD of the rows takes longer than a QR decomposition by columns."""
 
 
 def _solve_by_columns(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
-    """The same for each A (m, k, p) as (A'A + eps I)^-1 A' = R^-1 Q' with [A; sqrt(eps) I] = Q R.
+    """The inverse for each A (m, k, p) as (A'A + eps I)^-1 A' = R^-1 Q' with [A; sqrt(eps) I] = Q R.
 
-    With the rows by falling size and the columns exchanged as QR wants it, the error of each row is relative to its own
-    size (Cox and Higham, 1998). Also for which A the columns do not nearly depend on each other: then no singular value
-    counts as zero, and no digits are lost. The others are not solved.
+    With the rows in order of decreasing size and with column pivoting, the error of each row is relative to its own
+    size (Cox and Higham, 1998). Also returns for which A the columns do not nearly depend on each other: for these, no
+    singular value counts as zero, and no digits are lost. The others are not solved.
     """
     (m, k, p), solved = A.shape, np.empty(len(A), bool)
     found = np.zeros((m, p, k), A.dtype)
@@ -221,9 +221,9 @@ def _solve_by_columns(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
 
 
 def _divide_by_sizes(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
-    """The same for each A (m, k, p), from the SVD of D^-1 [A, sqrt(eps) I], whose rows have length 1.
+    """The inverse for each A (m, k, p), from the SVD of D^-1 [A, sqrt(eps) I], whose rows have length 1.
 
-    Also returns for which of them these rows do not nearly depend on each other; the others are not defined.
+    Also returns for which A these rows do not nearly depend on each other; the other results are undefined.
     """
     k, p = A.shape[1:]
     rows = np.concatenate([A, (np.sqrt(eps)[:, None, None] * np.eye(k)).astype(A.dtype)], axis=2)

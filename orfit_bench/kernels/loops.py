@@ -14,9 +14,9 @@ from orfit_bench.kernels.guards import is_finite
 
 Array = NDArray[Any]
 Update = Callable[[Any, Array, Array, Any], bool]
-"""update(s, J, E, p): a step with the gradients J (q, p) and errors E (q, r); False where it was not applied."""
+"""update(s, J, E, p): a step with the gradients J (q, p) and errors E (q, r); False if it was not applied."""
 Rule = Callable[[Any, Array, Any], bool]
-"""rule(s, A, p): a step with the rows A (N, d), which have no targets; False where it was not applied."""
+"""rule(s, A, p): a step with the rows A (N, d), which have no targets; False if it was not applied."""
 LearnRows = Callable[[Any, Array, Array, Any, "Array | None"], int]
 """learn_rows(s, X, y, p, out): learn rows X (n, d) of a linear model with one output, y and out (n,), in order.
 
@@ -25,9 +25,9 @@ Returns the number of rows learned; `update` decides about the next one.
 
 
 def make_learn(update: Update, learn_rows: LearnRows | None = None) -> Callable[..., int]:
-    """`learn` on a linear model f = X w, whose gradients are the rows: batch_size rows a step, with errors y - f.
+    """`learn` on a linear model f = X w, whose gradients are the rows: batch_size rows per step, with errors y - f.
 
-    Rows with one output are learned by `learn_rows`, where it is given, in steps of one row.
+    Rows with one output are learned by `learn_rows`, if given, in steps of one row.
     """
     learn_steps = make_learn_steps(update)
 
@@ -50,7 +50,7 @@ def make_learn(update: Update, learn_rows: LearnRows | None = None) -> Callable[
 
 
 def make_learn_steps(update: Update) -> Callable[..., int]:
-    """`learn` on a linear model by `update` alone, batch_size rows a step."""
+    """`learn` on a linear model with `update` only, batch_size rows per step."""
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         B = p.batch_size
@@ -70,9 +70,9 @@ def make_learn_steps(update: Update) -> Callable[..., int]:
 
 
 def keep_finite(step_rows: Callable[[Array, Array, Array, Any, Array | None], int]) -> LearnRows:
-    """`learn_rows` from step_rows(w, X, y, p, out), which changes the weights w (d,) without looking at them.
+    """`learn_rows` from step_rows(w, X, y, p, out), which changes the weights w (d,) without checking them.
 
-    Where they are not finite after the rows, they become those before the row that made them so.
+    If they are not finite after the rows, the weights before the row that made them so are restored.
     """
 
     def learn_rows(s: Any, X: Array, y: Array, p: Any, out: Array | None) -> int:
@@ -100,7 +100,7 @@ def make_step(update: Update) -> Callable[..., bool]:
 
 
 def make_subspace_learn(rule: Rule) -> Callable[..., int]:
-    """`learn` of a method for subspaces: batch_size rows a step."""
+    """`learn` of a method for subspaces: batch_size rows per step."""
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         B = p.batch_size

@@ -1,4 +1,4 @@
-"""The number of BLAS threads: one, or as many as the user allows where measurements show that it pays."""
+"""The number of BLAS threads: one, or as many as the user allows if measurements show that this is faster."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from threadpoolctl import ThreadpoolController
 
 VARIABLE = "ORFIT_BENCH_THREADS"
 MIN_SQUARE_ROWS = 256
-"""Rows of square matrices from which their product took two threads at most 1/1.3 of the time of one.
+"""With at least this many rows, the product of square matrices was 1.3 times as fast with two threads as with one.
 
-Products of blocks of rows with a matrix never did (docs/performance.md): they always use one thread.
+Products of blocks of rows with a matrix never were (docs/performance.md): they always use one thread.
 """
 MIN_OPERATIONS = 5e5
-"""Operations below which OpenBLAS takes one thread anyway, or two cost less than changing the limit (17 us)."""
+"""With fewer operations, OpenBLAS uses one thread anyway, or two cost less than changing the limit (17 us)."""
 
 
 _lock = Lock()
 _active_limits: list[Any] = []
-"""The limit in force, once for each thread that uses one."""
+"""The active limit, once for each thread that uses it."""
 
 
 @contextmanager
 def limit_blas_threads(operations: float, square: int = 0) -> Iterator[None]:
-    """Limit the threads of BLAS for the matrix products of a chunk of so many operations, and restore the limit.
+    """Limit the threads of BLAS for the matrix products of a chunk, and restore the limit.
 
-    square: rows of the square matrices whose products take most of the time, if there are any. BLAS has one limit for
-    each process: the first thread to enter sets it, the last one to leave restores it.
+    `operations` is the number of operations of the chunk, `square` the number of rows of the square matrices whose
+    products take most of the time, if there are any. BLAS has one limit for each process: the first thread to enter
+    sets it, the last one to leave restores it.
     """
     if operations < MIN_OPERATIONS:
         yield
