@@ -1,4 +1,4 @@
-"""Models that ship: what a regression method may fit instead of a linear one. Array code, no method is known here."""
+"""Models that come with the package, which a regression method can fit instead of a linear one."""
 
 from orfit_bench.models.mlp import MLP, model_named, network_of
 

@@ -1,6 +1,6 @@
 """Activations z -> a of a layer, each with its slope, over the namespace xp of their arguments.
 
-Written so that no number overflows on the way: exp only of what is not positive.
+No intermediate number overflows: exp gets only numbers that are not positive.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Array = Any
 LEAK = 0.01
 """Slope of leaky_relu below 0."""
 BEND, CUBIC = math.sqrt(2 / math.pi), 0.044715
-"""gelu is z Phi(z), Phi the normal distribution function, in its tanh form: an array namespace has no erf."""
+"""gelu is z Phi(z), Phi the normal distribution function, in its tanh form: array namespaces do not have erf."""
 
 
 class Activation(NamedTuple):
@@ -53,7 +53,7 @@ def _silu_slope(xp: Any, z: Array) -> Array:
 
 
 def _gelu_bend(xp: Any, z: Array) -> tuple[Array, Array]:
-    """t = tanh(BEND (z + CUBIC z^3)) and z where t is not yet 1 or -1 to the last bit, so that z^3 is finite."""
+    """t = tanh(BEND (z + CUBIC z^3)) and z clipped to [-10, 10], so that z^3 is finite; beyond, t is 1 or -1."""
     z = xp.clip(z, -10, 10)
     return xp.tanh(BEND * (z + CUBIC * z**3)), z
 
@@ -78,4 +78,4 @@ ACTIVATIONS: dict[str, Activation] = {
     "silu": Activation(lambda xp, z: z * sigmoid(xp, z), _silu_slope),
     "gelu": Activation(_gelu, _gelu_slope),
 }
-"""By name. At their kink, 0, relu and leaky_relu have the slope from below (0 and LEAK); the others have none."""
+"""The activations by name. Only relu and leaky_relu have a kink, at 0: their slope there is that below (0 and LEAK)."""

@@ -25,15 +25,15 @@ def MLP(hidden: Sequence[int] = (32,), activation: str = "tanh", bias: bool = Tr
     hidden : sequence of int, default (32,)
         Widths of the hidden layers; () is a linear model with a bias.
     activation : str, default "tanh"
-        Applied after each hidden layer: tanh, relu, leaky_relu (0.01 z below 0), elu, sigmoid, softplus, silu or gelu
-        (its tanh form). At 0 the slope of relu is 0 and that of leaky_relu 0.01.
+        The function after each hidden layer: tanh, relu, leaky_relu (0.01 z below 0), elu, sigmoid, softplus, silu or
+        gelu (its tanh form). At 0 the slope of relu is 0 and that of leaky_relu 0.01.
     bias : bool, default True
         Whether each layer has a bias.
 
     Returns
     -------
     Model
-        For the argument `model` of `create`. The same arguments return the same model.
+        A model for the argument `model` of `create`. The same arguments return the same model.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def MLP(hidden: Sequence[int] = (32,), activation: str = "tanh", bias: bool = Tr
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What an MLP is, and its functions. Shapes: w (p,), Theta (n, m), x (d,), X (rows, d), c outputs."""
+    """The description of an MLP, and its functions. Shapes: w (p,), Theta (n, m), x (d,), X (rows, d), c outputs."""
 
     hidden: tuple[int, ...]
     activation: str
@@ -88,7 +88,7 @@ class Network:
 
     @property
     def name(self) -> str:
-        """By which states know it."""
+        """The name of the model in states."""
         parts = (", ".join(map(str, self.hidden)), self.activation, "" if self.bias else "no bias")
         return f"mlp({'; '.join(p for p in parts if p)})"
 
@@ -97,7 +97,7 @@ class Network:
         return tuple((n + self.bias, m) for n, m in zip((d, *self.hidden), (*self.hidden, c), strict=True))
 
     def parameters(self, d: int, c: int) -> int:
-        """How many there are, p."""
+        """The number of parameters p."""
         return sum(n * m for n, m in self.shapes(d, c))
 
     def start(self, draw: Callable[[int], Array], d: int, c: int) -> Array:
@@ -132,13 +132,13 @@ class Network:
         return self._sums(X, last)
 
     def layers(self, w: Array, x: Array) -> tuple[Array, ...]:
-        """What each layer takes in, (n,): the activations of the layer before, and last a 1 for its bias."""
+        """The input (n,) of each layer: the activations of the layer before, and last a 1 for its bias."""
         return tuple(a for a, _ in self._walk(self.matrices(w, x.shape[0]), x))
 
     def jacobian(self, w: Array, x: Array) -> Array:
         """The outputs' gradients (c, p) by backpropagation, all outputs at once."""
         xp, matrices = w.__array_namespace__(), self.matrices(w, x.shape[0])
-        D, end = xp.eye(matrices[-1].shape[1], dtype=w.dtype), w.shape[0]  # D (c, m): outputs by the layer's sums
+        D, end = xp.eye(matrices[-1].shape[1], dtype=w.dtype), w.shape[0]  # D (c, m): d outputs / d sums of the layer
         J = xp.empty((D.shape[0], end), dtype=w.dtype)
         for (a, slope), Theta in zip(reversed(self._walk(matrices, x)), reversed(matrices), strict=True):
             start = end - Theta.shape[0] * Theta.shape[1]
@@ -152,7 +152,7 @@ class Network:
         """The outputs' gradients for each row, (rows, c, p)."""
         xp, matrices = w.__array_namespace__(), self.matrices(w, X.shape[1])
         rows, c, end = X.shape[0], matrices[-1].shape[1], w.shape[0]
-        D = xp.broadcast_to(xp.eye(c, dtype=w.dtype), (rows, c, c))  # (rows, c, m): outputs by the layer's sums
+        D = xp.broadcast_to(xp.eye(c, dtype=w.dtype), (rows, c, c))  # (rows, c, m): d outputs / d sums of the layer
         J = xp.empty((rows, c, end), dtype=w.dtype)
         for (a, slope), Theta in zip(reversed(self._walk(matrices, X)), reversed(matrices), strict=True):
             start = end - Theta.shape[0] * Theta.shape[1]
@@ -163,9 +163,9 @@ class Network:
         return J
 
     def vjp(self, w: Array, X: Array, E: Array) -> Array:
-        """The sum of the outputs' gradients by the entries of E (rows, c), (p,): all rows and outputs at once."""
+        """The sum (p,) of the outputs' gradients, weighted by the entries of E (rows, c), at once."""
         xp, matrices, end = w.__array_namespace__(), self.matrices(w, X.shape[1]), w.shape[0]
-        D, g = E, xp.empty(end, dtype=w.dtype)  # D (rows, m): the weighted outputs by the layer's sums
+        D, g = E, xp.empty(end, dtype=w.dtype)  # D (rows, m): d weighted outputs / d sums of the layer
         for (a, slope), Theta in zip(reversed(self._walk(matrices, X)), reversed(matrices), strict=True):
             start = end - Theta.shape[0] * Theta.shape[1]
             g[start:end] = xp.reshape(a.T @ D, (-1,))
@@ -175,9 +175,9 @@ class Network:
         return g
 
     def _walk(self, matrices: list[Array], x: Array) -> list[tuple[Array, Array]]:
-        """For each layer what it takes in (n,), and the slopes of the activations that this came from (none for x).
+        """For each layer, its input (n,), and the slopes of the activations that made the input (None for x).
 
-        Of rows (rows, d) the same with an axis of rows before.
+        For rows (rows, d), both have a leading axis of rows.
         """
         xp, found, slope = x.__array_namespace__(), [], None
         for Theta in matrices:
@@ -226,13 +226,13 @@ def _model(net: Network) -> Model:
 
 
 def network_of(model: Model) -> Network | None:
-    """What an MLP is; None for other models, and for one of which a function was replaced."""
+    """The network of an MLP; None for other models, and for an MLP of which a function was replaced."""
     network = model.network if isinstance(model, NetworkModel) else None
     return network if network and _model(network) is model else None
 
 
 def model_named(name: object) -> Model | None:
-    """The model of this name, by which states know it; None if it is no MLP."""
+    """The model of this name, as used in states; None if it is not an MLP."""
     if not (isinstance(name, str) and name.startswith("mlp(") and name.endswith(")")):
         return None
     *layers, last = name[len("mlp(") : -1].split("; ")

@@ -1,4 +1,4 @@
-"""The state of a learner as bytes: what `to_bytes`, pickle, joblib and multiprocessing carry. No pickle is inside.
+"""The state of a learner as bytes, for `to_bytes`, pickle, joblib and multiprocessing. The bytes contain no pickle.
 
 | bytes | content |
 | --- | --- |
@@ -10,7 +10,7 @@
 | ... | header of the rule and header of the state, JSON; the latter lists name, dtype and shape of the arrays |
 | ... | the arrays in this order, little-endian, C order |
 
-Numbers are little-endian. Lengths and checksum are compared before anything is read, so that damaged bytes allocate
+Numbers are little-endian. Lengths and checksum are checked before anything is read, so that damaged bytes allocate
 nothing.
 """
 
@@ -65,7 +65,7 @@ def pack(of_rule: bytes, changing: dict[str, Any], given: dict[str, np.ndarray[A
 
 
 class Decoded(NamedTuple):
-    """What the bytes of a learner hold."""
+    """The content of the bytes of a learner."""
 
     of_rule: bytes
     """The header of the rule, JSON; learners of one rule have the same."""
@@ -75,7 +75,7 @@ class Decoded(NamedTuple):
 
     @property
     def header_of_rule(self) -> dict[str, Any]:
-        """The header of the rule; ValueError where it is no JSON object."""
+        """The header of the rule; ValueError if it is not a JSON object."""
         try:
             return dict(json.loads(self.of_rule))
         except (TypeError, ValueError) as error:
@@ -83,7 +83,7 @@ class Decoded(NamedTuple):
 
 
 def decode(data: bytes | bytearray | memoryview) -> Decoded:
-    """Headers and arrays of what `encode` returned; TypeError for no bytes, ValueError for damaged or other bytes."""
+    """Headers and arrays of the bytes of `encode`; TypeError for other types, ValueError for damaged or other bytes."""
     try:
         view = memoryview(data).cast("B")
     except TypeError as error:
@@ -91,7 +91,7 @@ def decode(data: bytes | bytearray | memoryview) -> Decoded:
     _check(view)
     try:
         return _read(view)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:  # a right checksum over a wrong table
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # the checksum is right, but the table is wrong
         raise _unreadable(error) from error
 
 
@@ -136,7 +136,7 @@ def _check(view: memoryview) -> None:
 
 
 def check_portable(rule: StateRule) -> None:
-    """TypeError where functions of the user belong to a learner, which neither bytes nor pickles hold."""
+    """TypeError if functions of the user belong to a learner, which neither bytes nor pickles hold."""
     for name, value in own_functions(rule).items():
         raise TypeError(
             f"{rule.method.name} with the {name} {value.name!r} cannot be pickled, since functions are not saved: "

@@ -1,4 +1,4 @@
-"""States whose rows get other coordinates: the linear model with an intercept predicts the same before and after.
+"""Changes of the coordinates of rows: a linear model with an intercept predicts the same before and after.
 
 Rows are [x, 1], their last column that of the intercept. Shapes: X (n, p) rows, w (p, r), P (p, p), M (p, p).
 """
@@ -75,7 +75,7 @@ RULES: dict[str, Callable[[Change, Array], Array]] = {
     "information": _information,
     "information_root": lambda change, R: _triangular(change.times(R)),
 }
-"""By the roles that fields declare."""
+"""The changes of fields, by the roles that they declare."""
 
 
 def refusal(rule: StateRule) -> str:
@@ -122,11 +122,11 @@ def _pending(rule: StateRule, state: LearnerState, change: Change) -> Any:
 
 
 def with_new_prior(rule: StateRule, state: LearnerState, change: Change, to: Change | None = None) -> LearnerState:
-    """The state that the same rows would have given, had the prior held in the coordinates after `change`, not before.
+    """The state that the same rows would have given with the prior in the coordinates after `change`, not before.
 
-    With `to`, it would have held in others, which `to` turns into those after `change`. This is the merge of a learner
-    without rows and of this one, whose prior is that in the coordinates before. ValueError where too few digits are
-    left.
+    With `to`, the prior is in other coordinates, which `to` turns into those after `change`. This is the merge of a
+    learner without rows and of this one, whose prior is in the coordinates before `change`. ValueError if too few
+    digits are left.
     """
     how = rule.method.combine.merge
     if how is None or how.kind != "exact" or not state.n_steps:

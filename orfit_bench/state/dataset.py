@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ColumnNames(Protocol):
-    """The state of a learner or a fleet, as far as it knows the names of columns."""
+    """The names of columns in the state of a learner or a fleet."""
 
     feature_names: tuple[str, ...]
     target_names: tuple[str, ...]
@@ -49,7 +49,7 @@ def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
 
 
 def named_dimensions(rule: StateRule, state: ColumnNames | None, variables: Any) -> dict[str, tuple[str, ...]]:
-    """The names of the entries along the dimensions of features and outputs, where they are known."""
+    """The names of the entries along the dimensions of features and outputs, if they are known."""
     if state is None:
         return {}
     names = {"feature": state.feature_names, "output": state.target_names, "target": state.target_names}
@@ -68,12 +68,12 @@ def _plain(head: dict[str, Any]) -> dict[str, Any]:
 
 
 def distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
-    """The dimensions with a number behind the second occurrence of a name."""
+    """The dimensions, with a number appended to the second occurrence of a name."""
     return tuple(d if d not in dims[:i] else f"{d}_{i + 1}" for i, d in enumerate(dims))
 
 
 def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostArray]]:
-    """Header and arrays of what `state()` returned."""
+    """Header and arrays of the result of `state()`."""
     if "orfit_bench" not in getattr(state, "attrs", {}):
         raise ValueError(f"this {type(state).__name__} is no learner's state: its attrs have no 'orfit_bench'")
     head = attribute(state, "orfit_bench")

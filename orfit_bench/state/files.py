@@ -40,7 +40,7 @@ OTHER_FORMATS = (
     ".zip",
     ".toml",
 )
-"""Endings of files that a saved state is not; names without an ending and with one of the user's own are taken."""
+"""Endings of other formats, which are refused; names without an ending or with a user's own ending are accepted."""
 DAMAGED = "the file is damaged or was changed"
 
 
@@ -91,8 +91,8 @@ def checksum(head: HostArray, given: Mapping[str, HostArray]) -> int:
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, HostArray]]:
-    """Header and arrays of a saved file; ValueError naming the file where it is damaged or something else."""
-    with open(path, "rb") as raw:  # what the system refuses (no such file, a folder) is no damaged file
+    """Header and arrays of a saved file; ValueError, which names the file, if it is damaged or something else."""
+    with open(path, "rb") as raw:  # errors of the system (no such file, a folder) are raised unchanged
         try:
             given = _read_members(raw)
             written, encoded = given.pop("checksum", None), given.pop("header")
@@ -129,7 +129,7 @@ def _read_members(raw: BinaryIO) -> dict[str, HostArray]:
     """The arrays of an .npz file. Sizes are compared with that of the file before anything is allocated."""
     size = os.fstat(raw.fileno()).st_size
     if not zipfile.is_zipfile(raw):
-        raise ValueError("it is no .npz file, or is cut short")
+        raise ValueError("it is not an .npz file, or is cut short")
     found: dict[str, HostArray] = {}
     with zipfile.ZipFile(raw) as archive:
         members = archive.infolist()

@@ -15,18 +15,18 @@ FORMAT = 4
 READ = (1, 2, 3, 4)
 """Formats that this version reads."""
 LARGEST = 2**63
-"""Counts are smaller, since kernels get them as integers of 64 bits."""
+"""Bound of counts (exclusive), since kernels get them as integers of 64 bits."""
 NAMES = ("feature_names", "target_names")
-"""The names of columns: attributes of a state, and keys of a header where there are any."""
+"""The names of columns: attributes of a state, and keys of a header if there are any."""
 
 
 def config(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as JSON knows them; a function (a nonlinear transition) by its name."""
+    """Settings as JSON values; a function (a nonlinear transition) is given by its name."""
     return {name: plain(value) for name, value in settings.items()}
 
 
 def plain(value: object) -> Any:
-    """The value of a setting as JSON knows it."""
+    """The value of a setting as a JSON value."""
     if isinstance(value, Schedule):
         return value.config()
     if isinstance(value, Transition):
@@ -52,7 +52,7 @@ def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
 
 
 def counts(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
-    """What changes in the header while a learner learns."""
+    """The part of the header that changes while a learner learns."""
     sizes = Sizes(0, 0) if state is None else state.sizes
     head: dict[str, Any] = {
         "t": state.n_steps if state else 0,
@@ -70,7 +70,7 @@ def counts(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
 
 
 def check_header(head: Any, where: str) -> None:
-    """ValueError where the header is of another format. A key that it lacks is found by those who read it."""
+    """ValueError if the header has another format. Missing keys are found when they are read."""
     if not isinstance(head, dict) or head.get("format") not in READ:
         got = head.get("format") if isinstance(head, dict) else head
         raise ValueError(f"{where}: state of format {got!r}, this version reads formats {', '.join(map(str, READ))}")
@@ -87,7 +87,7 @@ def check_header(head: Any, where: str) -> None:
 
 
 def column_names(head: dict[str, Any], key: str, count: int) -> tuple[str, ...]:
-    """The names of columns in a header; none where it has no such key."""
+    """The names of columns in a header; empty if it has no such key."""
     names = head.get(key)
     if names is None:
         return ()

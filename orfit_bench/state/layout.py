@@ -19,7 +19,7 @@ from orfit_bench.spec.backend import Backend
 from orfit_bench.spec.kernel import State
 
 FEW = 16
-"""A growing dimension gets all of its room at once, if it is limited to so many entries."""
+"""A growing dimension gets all of its room immediately if its limit is at most this."""
 
 
 @cache

@@ -35,7 +35,7 @@ def check_alike(act: str, a: StateRule, b: StateRule) -> None:
 
 
 def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None, labels: bool) -> None:
-    """Raise ValueError if one of two states has pending rows, or if their sizes differ; the classes of labels may."""
+    """Raise ValueError if one of two states has pending rows, or if their sizes differ; classes may differ."""
     if any(state and state.pending.count for state in (a, b)):
         raise ValueError(f"{act}: one of the learners has pending rows: call flush() first")
     if not (a and b):
@@ -62,7 +62,7 @@ def merge(
     """Return a new state for the rows of both, those of b after those of a, which have the same sizes and classes.
 
     The other rule may have another backend or random_state. `start` turns the fields before the first row into those
-    that b began with, where these are others. Raises ValueError if the method has no rule for this merge.
+    that b began with, if they differ. Raises ValueError if the method has no rule for this merge.
     """
     how = rule.method.combine.merge
     assert how is not None  # by check_has_merge
@@ -93,9 +93,9 @@ def merge(
 
 
 def _returned_fields(rule: StateRule, sizes: Sizes, known: Mapping[str, Any], returned: object) -> Mapping[str, Any]:
-    """What the merge rule returned; ValueError where it is no dict of fields, or one has another shape.
+    """The result of the merge rule; ValueError if it is not a dict of fields, or one has another shape.
 
-    The shapes of fields that grow are left to `placed`: how many entries they have may follow from others.
+    The shapes of growing fields are checked by `placed`, since their lengths may follow from other fields.
     """
     merge = rule.method.combine.merge
     assert merge is not None  # by check_has_merge
@@ -115,7 +115,7 @@ def _returned_fields(rule: StateRule, sizes: Sizes, known: Mapping[str, Any], re
 
 
 def _check_numbers(rule: StateRule, name: str, value: object) -> None:
-    """ValueError for a merged field that would lose something as numbers of the rule: imaginary parts, masks, texts."""
+    """ValueError for a merged field that the rule's dtype would change: imaginary parts, masks, strings."""
     if isinstance(value, np.ma.MaskedArray):
         raise ValueError(f"the merge rule returned {name!r} with masked values: drop or fill what is masked")
     dtype = np.asarray(value).dtype
@@ -124,7 +124,7 @@ def _check_numbers(rule: StateRule, name: str, value: object) -> None:
 
 
 def _larger(a: Minuend | None, b: Minuend | None, steps: int) -> Minuend | None:
-    """The larger of what rows of two learners were unlearned from, as if that had happened in the last step."""
+    """The larger sums from which rows of two learners were unlearned, as if that had happened in the last step."""
     if a and b:
         return Minuend(larger_squares(a.squares, b.squares), steps)
     found = a or b
@@ -169,13 +169,13 @@ def placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
 
 
 def _check_shape(layout: StateLayout, field: Field, fields: Mapping[str, Any], count: int) -> None:
-    """ValueError where a field does not have the shape that the layout gives it with this number of entries."""
+    """ValueError if a field does not have the shape that the layout gives it with this number of entries."""
     if (shape := np.shape(fields[field.name])) != (want := layout.shape(field.dims, count)):
         raise ValueError(f"state: {field.name!r} has shape {shape}, want {want}")
 
 
 def side(rule: StateRule, state: LearnerState, first: Fields | None = None) -> Side:
-    """What the merge rule of a method gets of a learner, `first` being its fields before the first row if known."""
+    """The input of a merge rule for a learner; `first` are its fields before the first row, if known."""
     fields, first = rule.layout(state.sizes).arrays(state.arrays), first or start_of(rule, state.sizes)
     return Side(wide(fields), wide(first), state.n_steps, state.n_samples, float(np.finfo(rule.dtype).eps))
 
@@ -202,7 +202,7 @@ def mean(rules: Sequence[StateRule], states: Sequence[LearnerState], counts: Seq
     there = [name for name in method.combine.averages if name in fields[0]]
     by, alike = method.combine.average_weights, [1.0] * len(states)
     weights = {name: [float(f[by[name]].real) for f in fields] if name in by else counts for name in there}
-    weights |= dict.fromkeys(by.values(), alike)  # their sum stays what it is
+    weights |= dict.fromkeys(by.values(), alike)  # their sum does not change
     means = {name: _mean([f[name] for f in fields], weights[name]) for name in there}
     return [
         replace(state, arrays=rule.layout(state.sizes).start(with_derived(rule, own | means)))
@@ -222,7 +222,7 @@ def _mean(arrays: Sequence[Any], weights: Sequence[float]) -> Any:
 
 
 def with_derived(rule: StateRule, fields: Fields) -> Fields:
-    """The fields, with what follows from them made anew."""
+    """The fields, with those that follow from others computed again."""
     derived = rule.method.combine.derive
     return fields | derived(fields, rule.settings) if derived else fields
 
@@ -238,5 +238,5 @@ def wide(fields: Fields) -> Fields:
 
 
 def alternative(method: Method) -> str:
-    """What to do where an average means nothing."""
+    """What to do for a method without an average, as the end of a message."""
     return "; merge() joins two of its learners" if method.combine.merge else ""

@@ -20,18 +20,18 @@ class PendingRows:
     count: int = 0
 
     def with_rows(self, X: Array, Y: Array) -> PendingRows:
-        """These rows and a copy of more after them."""
+        """The pending rows, followed by a copy of further ones."""
         return self._with(copy_of(X, self.xp), copy_of(Y, self.xp)) if X.shape[0] else self
 
     def _with(self, X: Array, Y: Array) -> PendingRows:
         return PendingRows((*self.chunks, (X, Y)), self.xp, self.count + X.shape[0])
 
     def without_rows(self) -> PendingRows:
-        """No rows."""
+        """The value without rows."""
         return PendingRows(self.chunks[:1], self.xp)
 
     def concatenate(self, *more: Array) -> tuple[Array, Array]:
-        """All rows, and these after them: X (n, d) and Y (n, c)."""
+        """All rows, followed by `more`: X (n, d) and Y (n, c)."""
         chunks = (*self.chunks, more) if more else self.chunks
         X, Y = (self.xp.concat(part) for part in zip(*chunks, strict=True))
         return X, Y

@@ -15,11 +15,11 @@ from orfit_bench.state.state import LearnerState, Sizes, StateRule
 
 HostArray = np.ndarray[Any, Any]
 RENAMED = {"digits_lost": "precision_lost"}
-"""Fields that have another name since format 1."""
+"""Fields that were renamed after format 1."""
 INITIAL_WEIGHTS = "initial_weights"
 PENDING = ("pending_X", "pending_y")
 SETTING = "setting_"
-"""Before the name of a setting that is an array, among the arrays of a state."""
+"""Prefix of the names of settings that are arrays, among the arrays of a state."""
 
 
 def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
@@ -45,7 +45,7 @@ def read_array(rule: StateRule, state: LearnerState, name: str) -> HostArray:
 
 
 def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray]) -> LearnerState | None:
-    """The state described; None before the first chunk. ValueError where it does not fit the rule."""
+    """The state that a header describes; None before the first chunk. ValueError if it does not fit the rule."""
     classes = class_labels(head) if rule.method.traits.labels else ()
     if head["n_features"] is None:
         refuse_arrays_of_rows(given)
@@ -62,7 +62,7 @@ def state_from_header(rule: StateRule, head: dict[str, Any], given: Mapping[str,
 
 
 def read_sizes(head: dict[str, Any]) -> Sizes:
-    """The numbers of features and outputs. Raises ValueError where they are no such numbers."""
+    """The numbers of features and outputs. Raises ValueError if they are not valid."""
     if not isinstance(head["y_is_vector"], bool):
         raise ValueError(f"state: y_is_vector is {head['y_is_vector']!r}, want true or false")
     sizes = Sizes(read_count(head, "n_features", least=1), read_count(head, "n_outputs"), head["y_is_vector"])
@@ -86,7 +86,7 @@ def _read_fields(rule: StateRule, layout: StateLayout, given: Mapping[str, HostA
     solved = [rule.method.state.weights] if rule.method.state.solution else []  # states in memory hold them too
     refuse_unknown(given, [*(f.name for f in layout.fields), *solved])
     new = {f.name for f in layout.fields if f.later}
-    if "information_root" in {f.role for f in layout.fields}:  # beside which earlier versions had no mark
+    if "information_root" in {f.role for f in layout.fields}:  # earlier versions had no mark with it
         new.add(_mark_of(rule))
     shapes = {f.name: layout.shape(f.dims, count) for f in layout.fields}
     added = {name: np.zeros(shape, rule.dtype) for name, shape in shapes.items() if name in new}
@@ -94,7 +94,7 @@ def _read_fields(rule: StateRule, layout: StateLayout, given: Mapping[str, HostA
 
 
 def _read_pending(rule: StateRule, sizes: Sizes, samples: int, given: Mapping[str, HostArray]) -> PendingRows:
-    """The rows that wait for their batch, of which there may be more than rows seen if weights repeat rows."""
+    """The pending rows, which may outnumber the rows seen if weights repeat rows."""
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     weighting = rule.method.kernel.weighting
     repeats = weighting is not None and weighting.repeats_rows
@@ -109,7 +109,7 @@ def _read_pending(rule: StateRule, sizes: Sizes, samples: int, given: Mapping[st
 
 
 def _mark_of(rule: StateRule) -> str:
-    """The field that is 1 where precision was lost; empty if there is none."""
+    """The field that is 1 if precision was lost; empty if there is none."""
     warning = rule.method.state.warning
     return warning.field if warning else ""
 
@@ -124,7 +124,7 @@ def _read_mark(rule: StateRule, fields: Mapping[str, HostArray]) -> bool:
 
 
 def refuse_unknown(given: Iterable[str], fields: Iterable[str]) -> None:
-    """Raise ValueError if there are other arrays than these fields and what every state may have."""
+    """Raise ValueError if there are arrays other than these fields and those that every state may have."""
     known = {*fields, *PENDING, INITIAL_WEIGHTS}
     if unknown := sorted(name for name in given if name not in known and not name.startswith(SETTING)):
         raise ValueError(f"state: the array {unknown[0]!r} is unknown")
@@ -137,7 +137,7 @@ def refuse_arrays_of_rows(given: Iterable[str]) -> None:
 
 
 def checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
-    """The array of this name, in C order and the byte order of this machine; ValueError where it does not fit."""
+    """The array of this name, in C order and the byte order of this machine; ValueError if it does not fit."""
     array = given.get(name)
     if array is None:
         raise ValueError(f"state: the array {name!r} is missing")

@@ -1,4 +1,4 @@
-"""The state of a learner as a value, and what this package needs to know of the rule that it belongs to."""
+"""The state of a learner as a value, and the interface of its rule that this package needs."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Label = bool | int | str
 
 
 class Sizes(NamedTuple):
-    """What the first chunk fixes."""
+    """The sizes that the first chunk fixes."""
 
     n_features: int
     n_outputs: int
     y_is_1d: bool = True
-    """Whether targets come as (n,) and predictions go so."""
+    """Whether targets and predictions have shape (n,)."""
 
 
 class Bound(NamedTuple):
     """Functions that learn rows in the arrays of one state (orfit_bench/learners/bound_rows.py)."""
 
     arrays: Any
-    """The arrays to which they are bound; for others they must not be called."""
+    """The arrays to which the functions are bound; they must not be called for others."""
     learn_row: Callable[[LearnerState, object, object], bool]
     """learn_row(state, x, y); False if the general path has to learn the row, and nothing has changed."""
     learn_rows: Callable[[LearnerState, object, object, bool], Array | None]
-    """learn_rows(state, X, y, predict) returns the predictions (n,), or none of them; None as False above."""
+    """learn_rows(state, X, y, predict) returns predictions (n,), (0,) without `predict`; None like False above."""
 
 
 class Minuend(NamedTuple):
@@ -43,29 +43,29 @@ class Minuend(NamedTuple):
     squares: np.ndarray[Any, Any]
     """The largest sums of squares (p,) from which rows were unlearned."""
     n_steps: int
-    """The steps done by then."""
+    """The number of steps done at that time."""
 
 
 def larger_squares(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The larger ones of sums of squares (p,); columns that came later have none in the shorter one."""
+    """The larger of two sums of squares for each column (p,); the shorter array lacks columns that came later."""
     size = max(len(a), len(b))
     return np.asarray(np.maximum(*(np.pad(squares, (0, size - len(squares))) for squares in (a, b))))
 
 
 @dataclass(slots=True)
 class LearnerState:
-    """Everything of a learner that changes. Kernels write to `arrays` in place; `Rule.copy` copies all of it."""
+    """Everything in a learner that changes. Kernels write to `arrays` in place; `Rule.copy` copies all of it."""
 
     sizes: Sizes
     arrays: Any
-    """One array a field, by name."""
+    """One array for each field, by name."""
     pending: PendingRows
     n_steps: int = 0
     """Steps done; the next one is number n_steps + 1."""
     n_samples: int = 0
-    """Rows taken in, pending ones included."""
+    """Rows seen, pending ones included."""
     classes: tuple[Label, ...] = ()
-    """The label of each output, in order of first appearance, where targets are labels."""
+    """The label of each output, in order of first appearance, if targets are labels."""
     feature_names: tuple[str, ...] = ()
     """The names of the columns of X, once rows came as a table."""
     target_names: tuple[str, ...] = ()
@@ -75,23 +75,23 @@ class LearnerState:
     has_warned: bool = False
     """Whether the user was warned that precision is lost."""
     minuend: Minuend | None = field(default=None, compare=False)
-    """What rows were unlearned from, if any were; a state that is restored starts without."""
+    """The sums from which rows were unlearned, if any; a restored state starts without them."""
     notice: str = field(default="", compare=False)
     """A warning that is to be given once the call has succeeded."""
     permit: list[None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
-    """Empty while a thread learns rows, so that a second one is refused; each deletes the entry and puts it back.
+    """Empty while a thread learns rows, so that a second one is refused; a thread deletes the entry and puts it back.
 
-    Both are atomic, and take a fifth of the time of a lock; Ctrl-C cannot come between the deletion, which is no call,
-    and the block after it. The states of a learner have one permit, one after another; a copy has its own.
+    Both are atomic and take a fifth of the time of a lock. Ctrl-C cannot come between the deletion, which is not a
+    call, and the block after it. Successive states of a learner share one permit; a copy has its own.
     """
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
     bound: Bound | None = field(default=None, init=False, compare=False)
-    """Functions of the kernel that learn in `arrays`; a copy or replacement starts without."""
+    """Functions of the kernel that learn in `arrays`; a copy or replacement starts without them."""
     bound_to_names: Bound | None = field(default=None, init=False, compare=False)
-    """The same, for rows that have come by names: `bound` is missing where rows without names need a warning."""
+    """The same functions, for rows that come with names; `bound` is None if rows without names need a warning."""
     solved_weights: Any = field(default=None, init=False, compare=False)
-    """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
+    """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without them."""
 
     @property
     def n_features(self) -> int:
@@ -100,7 +100,7 @@ class LearnerState:
 
     @property
     def has_rows(self) -> bool:
-        """Whether a row was taken in."""
+        """Whether a row was seen."""
         return self.n_samples > 0
 
     @property
@@ -109,7 +109,7 @@ class LearnerState:
         return bool(self.feature_names) and not self.has_warned_of_names
 
     def take(self, other: LearnerState) -> None:
-        """Take the value of a state of the same sizes, in the arrays of this one, to which functions may be bound."""
+        """Copy the value of a state of the same sizes into the arrays of this one, to which functions may be bound."""
         for mine, a in zip(self.arrays, other.arrays, strict=True):
             mine[...] = a
         for f in fields(self):
@@ -119,7 +119,7 @@ class LearnerState:
 
 
 class StateRule(Protocol):
-    """What saving, restoring and merging ask of a learner's rule (orfit_bench.learners.rule.Rule)."""
+    """The parts of a learner's rule that saving, restoring and merging need (orfit_bench.learners.rule.Rule)."""
 
     @property
     def method(self) -> Method:
@@ -127,11 +127,11 @@ class StateRule(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All of its settings by name."""
+        """All settings by name."""
 
     @property
     def backend(self) -> Backend:
-        """Where its arrays are."""
+        """The backend of its arrays."""
 
     @property
     def namespace(self) -> Any:
@@ -139,15 +139,15 @@ class StateRule(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its arrays."""
+        """The dtype of its arrays."""
 
     @property
     def random_state(self) -> int:
-        """The seed of its draws."""
+        """The seed of its random draws."""
 
     @property
     def model(self) -> Model:
-        """What it fits."""
+        """The model that it fits."""
 
     @property
     def is_linear(self) -> bool:
@@ -155,7 +155,7 @@ class StateRule(Protocol):
 
     @property
     def initial_weights(self) -> Array | None:
-        """The weights that it starts from, where the user gave them."""
+        """The weights that it starts from, if the user gave them."""
 
     @property
     def batch_size(self) -> int:
@@ -168,7 +168,7 @@ class StateRule(Protocol):
         """No pending rows, on the backend."""
 
     def solved_weights(self, state: LearnerState) -> Array:
-        """The weights of a method whose weights are no field."""
+        """The weights of a method whose weights are not a field."""
 
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
         """The state before the first row."""
