@@ -1,7 +1,7 @@
 """Streaming learners for regression, classification, filtering and online PCA.
 
-`create` makes a learner of a method by its name; `methods()` has the names with their declarations, and `load` reads a
-saved learner. `fleet` makes many small learners, `learn` learns parts of the rows in parallel, and `pipeline` puts
+`create` makes a learner of a method by its name; `methods()` lists the names with their declarations, and `load` reads
+a saved learner. `fleet` makes many small learners, `learn` learns parts of the rows in parallel, and `pipeline` puts
 transforms of the rows before a learner.
 
 The subpackages are imported by name: `orfit_bench.bench` (the benchmark), `orfit_bench.conformance` (checks of
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 SUBPACKAGES = frozenset({"bench", "conformance", "river", "sklearn", "spec", "torch"})
-"""Those for users, which are imported by name."""
+"""The subpackages for users, which are imported by name."""
 
 __all__ = [
     "MLP",
@@ -92,7 +92,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, and the subpackages for users that have been imported; nothing that this module only uses."""
+    """The public names, and the subpackages for users that have been imported, without names used only here."""
     imported = SUBPACKAGES & set(globals())
     return sorted({*__all__, *imported, *(name for name in globals() if name.startswith("__"))})
 

@@ -7,7 +7,7 @@ from typing import SupportsIndex
 
 
 def positive_integer(name: str, value: SupportsIndex) -> int:
-    """A count of at least 1; TypeError for what is no integer, ValueError for one below 1 and for booleans."""
+    """A count of at least 1; TypeError for anything but an integer, ValueError below 1 and for booleans."""
     try:
         count = operator.index(value)
     except TypeError:

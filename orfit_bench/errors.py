@@ -84,7 +84,7 @@ _recorded: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("_rec
 
 @contextmanager
 def recorded_warnings(found: list[tuple[str, type[Warning]]]) -> Iterator[None]:
-    """Record the warnings of this package in this thread: filters, which all threads share, stay as they are."""
+    """Record the warnings of this package in this thread: filters, which all threads share, are unchanged."""
     token = _recorded.set(found)
     try:
         yield
@@ -93,21 +93,21 @@ def recorded_warnings(found: list[tuple[str, type[Warning]]]) -> Iterator[None]:
 
 
 def with_place(function: object) -> str:
-    """The name of an author's function with its file and line, "learn (kernel.py:18)", where Python knows them."""
+    """The name of an author's function with its file and line, "learn (kernel.py:18)", if Python knows them."""
     code = getattr(function, "__code__", None)
     place = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
     return f"{getattr(function, '__name__', 'the function')}{place}"
 
 
 MANY_NAMES = 60
-"""So many names fit into a message."""
+"""Number of names that fit into a message."""
 
 
 def suggest(name: object, known: Iterable[str], synonym: str | None = None, how: str = "") -> str:
-    """Return the end of a message about an unknown name: its synonym or the nearest known one, and all of them.
+    """Return the end of a message about an unknown name: its synonym or the nearest known name, and all names.
 
-    Of more than MANY_NAMES only the nearest one is named, and of twice as many three, where none is near. `how` tells
-    how the synonym is used.
+    If there are more than MANY_NAMES, only the nearest is given; if none is near among more than twice as many, the
+    three nearest. `how` says how the synonym is used.
     """
     known = sorted(known)
     near = [synonym] if synonym else get_close_matches(str(name).lower(), known, 1)

@@ -12,7 +12,7 @@ from orfit_bench.spec import Method
 from orfit_bench.spec.synonyms import suggest_method, suggest_setting
 
 Parameters = dict[str, tuple[Any, str]]
-"""Default and documentation by name."""
+"""The default and the documentation of each parameter, by name."""
 
 
 def setting_parameters(method: Method) -> Parameters:
@@ -103,7 +103,7 @@ class GeneratedClasses(Mapping[str, Any]):
         return {name: method for name, method in registry().methods.items() if self._offers(method)}
 
     def __getitem__(self, name: str) -> Any:
-        """The class of a method; KeyError where there is none."""
+        """The class of a method; KeyError if there is none."""
         known = self._methods()
         if name not in known:
             raise KeyError(f"no estimator of the method {name!r}{suggest_method(name, known)}")
@@ -121,7 +121,7 @@ class GeneratedClasses(Mapping[str, Any]):
         return len(self._methods())
 
     def by_class_name(self, name: str) -> Any:
-        """The class of this name, for which pickle asks; AttributeError where no method has one."""
+        """The class of this name, which pickle needs; AttributeError if no method has one."""
         for method in self._methods().values():
             if self._class_name(method) == name:
                 return self[method.name]

@@ -71,7 +71,7 @@ def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
     n : int
         Number of rows to draw.
     seed : int
-        Fixes the order.
+        Seed of the order.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
     passes : int
         Number of passes.
     seed : int
-        Fixes the order.
+        Seed of the order.
 
     Returns
     -------

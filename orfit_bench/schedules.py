@@ -56,7 +56,7 @@ class Schedule:
         Returns
         -------
         dict
-            What `from_config` reads.
+            The table that `from_config` reads.
 
         Examples
         --------
@@ -96,7 +96,7 @@ class Constant(Schedule):
     value: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no finite number."""
+        """Refuse anything but a finite number."""
         vars(self).update(value=_number("value", self.value))
 
     def __call__(self, t: Steps) -> Values:
@@ -109,7 +109,7 @@ class Constant(Schedule):
         Returns
         -------
         tuple of float
-            The value alone.
+            The value only.
 
         Examples
         --------
@@ -152,7 +152,7 @@ class Power(Schedule):
     power: float
 
     def __post_init__(self) -> None:
-        """Refuse a schedule that grows, and what is no finite number."""
+        """Refuse a schedule that grows, and anything but finite numbers."""
         power = self.power
         if _number("power", power) < 0:
             raise ValueError(f"power={power}: want a number >= 0, otherwise the step size would grow without bound")
@@ -168,7 +168,7 @@ class Power(Schedule):
         Returns
         -------
         tuple of float
-            The first value alone: values of late steps may underflow to 0, which is accepted.
+            Only the first value: values of late steps may underflow to 0, which is accepted.
 
         Examples
         --------

@@ -22,7 +22,7 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
     u : array_like, shape (n,) or (n, m)
         A signal, real or complex, of one or m channels.
     taps : int
-        Samples of each channel in a row, the present one included.
+        Number of samples of each channel in a row, the present one included.
     before : array_like, shape (k,) or (k, m), optional
         The samples before u, oldest first, of which the last taps - 1 are used. Default: zeros.
 
@@ -37,11 +37,11 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
     TypeError
         If u holds anything but numbers, or taps is not an integer.
     ValueError
-        If u has no such shape, or taps is less than 1.
+        If u has another shape, or taps is less than 1.
 
     Notes
     -----
-    A learner copies the rows that it is given in one call, n * taps numbers. Of a long signal pass a part of the rows
+    A learner copies the rows that it is given in one call, n * taps numbers. For a long signal, pass a part of the rows
     per call, for example `X[:1000]`: the result is the same.
 
     Examples
@@ -68,16 +68,16 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
 
 
 class DelayLine:
-    """A tapped delay line that takes one sample at a time and returns the row for it without a copy.
+    """A tapped delay line that accepts one sample at a time and returns the row for it without a copy.
 
     Parameters
     ----------
     taps : int
-        Samples of each channel in the row.
+        Number of samples of each channel in the row.
     channels : int, default 1
-        How many numbers a sample has.
+        Number of channels, the numbers in a sample.
     dtype : dtype, default "float64"
-        Of the row: the learner's, so that `learn_one` takes the row as it is.
+        Dtype of the row; with the learner's dtype, `learn_one` needs no conversion.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class DelayLine:
         Returns
         -------
         DelayLine
-            Samples pushed to one of the two do not change the other.
+            A line with the same samples. Samples pushed to one of the two do not change the other.
 
         Examples
         --------
@@ -163,7 +163,7 @@ class DelayLine:
         """
         width, start = self._width, self._start - self._width
         self._check(sample)
-        if start < 0:  # what is still needed moves to the end
+        if start < 0:  # the samples that are still needed move to the end
             kept = self._length - width
             start = len(self._buffer) - self._length
             self._buffer[start + width :] = self._buffer[:kept].copy()
@@ -172,7 +172,7 @@ class DelayLine:
         return self._rows[start : start + self._length]
 
     def _check(self, sample: Any) -> None:
-        """Refuse what is no finite sample."""
+        """Refuse anything but a finite sample."""
         if self._width == 1 and isinstance(sample, self._numbers):
             size: Any = abs(sample)
             if not size <= self._largest:  # refuses NaN too
@@ -184,7 +184,7 @@ class DelayLine:
             hint = ": make the line with dtype='complex128'" if values.dtype.kind == "c" else ""
             raise TypeError(f"sample: got dtype {values.dtype}, want numbers that {self._buffer.dtype} holds{hint}")
         if values.shape != (self._width,) and not (self._width == 1 and values.shape == ()):
-            raise ValueError(f"sample: got shape {values.shape}, want ({self._width},), one number a channel")
+            raise ValueError(f"sample: got shape {values.shape}, want ({self._width},), one number per channel")
         if not (np.abs(values) <= self._largest).all():
             raise ValueError(f"sample: got {sample}, want numbers that are finite in {self._buffer.dtype}")
 

@@ -39,20 +39,20 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     ----------
     module : torch.nn.Module
         Maps rows (n, d) to outputs (n, c), or (n,) if c = 1. It is copied in evaluation mode, without dropout and with
-        fixed statistics of batch normalization: a step depends on its row alone. Parameters that need no gradient, and
+        fixed statistics of batch normalization: a step depends only on its row. Parameters that need no gradient, and
         buffers, stay as they are.
     name : str, optional
-        The name by which a saved state knows the model; "torch(CLASS)" if it is left out.
+        The name of the model in saved states; "torch(CLASS)" if it is left out.
 
     Returns
     -------
     Model
-        For the argument `model` of `create`. Its first weights are those of the module.
+        A model for the argument `model` of `create`. Its first weights are those of the module.
 
     Raises
     ------
     TypeError
-        If it is not a module, or has complex parameters. Predictions raise it where the module returns no tensor.
+        If it is not a module, or has complex parameters. Predictions raise it if the module does not return a tensor.
     ValueError
         If it has no parameters that need a gradient, or some that are not initialized.
 
@@ -60,8 +60,8 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     -----
     The weights are one vector: the parameters that need a gradient in the order of `module.parameters()`, each in C
     order, as `torch.nn.utils.vector_to_parameters` reads it. Predictions and gradients are computed on the CPU, in the
-    dtype of the learner, so the backends are those whose arrays are NumPy's. A Jacobian takes a backward pass for each
-    output; `sgd` takes one for each step (`vjp`). `softmax` needs all classes in the first call. The layer-wise
+    dtype of the learner, so the backends are those whose arrays are NumPy's. A Jacobian needs a backward pass for each
+    output; `sgd` needs one for each step (`vjp`). `softmax` needs all classes in the first call. The layer-wise
     methods, `gp` and `owm`, need `ob.MLP` or a model with layers of your own.
 
     Examples
@@ -88,7 +88,7 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class ModuleFunctions:
-    """Outputs of a module and their gradients by one vector of weights: w (p,), X (n, d), x (d,), E (n, c)."""
+    """Outputs of a module and their gradients by a vector of weights: w (p,), X (n, d), x (d,), E (n, c)."""
 
     module: torch.nn.Module
     _by_dtype: dict[torch.dtype, torch.nn.Module] = field(default_factory=dict, init=False, repr=False)
@@ -138,7 +138,7 @@ class ModuleFunctions:
         return found[:, None] if found.ndim == 1 else found
 
     def _of_dtype(self, dtype: torch.dtype) -> torch.nn.Module:
-        """The module with all that is not learned in this dtype."""
+        """The module, with everything that is not learned in this dtype."""
         if dtype not in self._by_dtype:
             self._by_dtype[dtype] = copy.deepcopy(self.module).to(dtype)
         return self._by_dtype[dtype]
@@ -148,7 +148,7 @@ def as_tensor(a: Array) -> torch.Tensor:
     """A copy as a tensor. TypeError for arrays of other libraries."""
     if not isinstance(a, np.ndarray):
         raise TypeError(
-            f"models of modules take arrays of NumPy, got {type(a).__name__}: choose backend='numpy' or 'numba'"
+            f"models of modules accept only arrays of NumPy, got {type(a).__name__}: choose backend='numpy' or 'numba'"
         )
     return torch.tensor(a)
 

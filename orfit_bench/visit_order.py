@@ -28,7 +28,7 @@ class VisitOrder:
     draw : callable
         draw(rng) -> row numbers (block,), with a numpy.random.Generator.
     seed : int
-        Fixes the order.
+        Seed of the order.
 
     Examples
     --------
