@@ -56,7 +56,7 @@ def write(name: str, kind: str = "method", folder: Path | None = None) -> Names:
 
 
 def named(name: str) -> Names:
-    """The distribution and package of this name. Raises ValueError if the name is invalid."""
+    """The names of the distribution and the package. Raises ValueError if the name is invalid."""
     package = re.sub(r"[-_.]+", "_", name).lower()
     if not re.fullmatch(r"[a-z]([a-z0-9_]*[a-z0-9])?", package) or iskeyword(package):
         raise ValueError(
@@ -81,10 +81,11 @@ def refuse_taken(names: Names, known: Registry) -> None:
 
 
 def refuse_result_name(names: Names) -> None:
-    """Raise ValueError if the results have something of this name that is no metric."""
+    """Raise ValueError if the results use this name for something that is not a metric."""
     if names.package in RESULT_NAMES:
         raise ValueError(
-            f"the results have {names.package!r} already, no metric: choose another name, e.g. my-{names.distribution}"
+            f"the results use the name {names.package!r} for something that is not a metric: choose another name, "
+            f"e.g. my-{names.distribution}"
         )
 
 

@@ -21,7 +21,7 @@ BACKEND = Backend(
     #   asarray=lambda a: namespace().array(a), asnumpy=lambda a: a.get(),
     # Hardware or libraries that may be missing: return the reason and the remedy, or "" if the backend is available.
     #   probe=lambda: "" if there_is_a_device() else "no device: see ...",
-    # Asynchronous execution: wait until all work is done, otherwise timings are meaningless.
+    # Asynchronous execution: wait until all work is done; without this, timings are meaningless.
     #   synchronize=lambda: namespace().synchronize(),
     # A device: its name and driver, stored in results and states.
     #   device_info=lambda: {"device": "name of the hardware", "driver": "1.0"},

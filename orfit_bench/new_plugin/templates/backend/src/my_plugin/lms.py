@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-# Features of the method that this module does not support, with the reason. They are not tested, and reported:
+# Features of the method that this module does not support, with the reason. They are reported instead of tested:
 #   LACKS = {"models": "no update() yet", "float32": "the device computes in double precision only"}
-# To learn complex rows, which are x^H where the formula has x': the step below adds np.outer(x.conj(), ...) then.
+# Support for complex rows. A row is then x^H instead of x', so the step below must add np.outer(x.conj(), ...):
 #   COMPLEX = True
 # Checks that this module is known to fail, with the reason. It is an error if they pass:
 #   EXPECTED_FAILURES = {"huge_and_tiny_scales float32": "the device flushes subnormal numbers to zero"}
 
 
 def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """w <- w + step e x for all rows in order, in place on s.w. Returns the number of rows, fewer if w overflows."""
+    """w <- w + step e x for all rows in order, in place on s.w. Returns the number learned before w overflows."""
     for i, (x, y, step) in enumerate(zip(X, Y, p.step_size, strict=True)):
         prediction = x @ s.w
         if out is not None:

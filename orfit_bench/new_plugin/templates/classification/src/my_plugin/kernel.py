@@ -8,22 +8,22 @@ import numpy as np
 def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     """Learn the rows in order and write the scores before each to `out`. Returns the number of rows learned.
 
-    Y (n, classes) has the unit vector of each label. A row that cannot be learned leaves s as it was.
+    Row i of Y (n, classes) is the unit vector of label i. A row that cannot be learned leaves s unchanged.
 
-    Classes of later rows of X are columns already, of zeros: a step must leave them so, as this one does, since their
-    scores and targets are 0. A rule that moves all columns needs a further field, ("output",), that marks the classes
-    that it has seen.
+    Classes that first appear in later rows of X already have columns, filled with zeros, which a step must not change.
+    This step does not, because their scores and targets are 0. A rule that changes all columns needs an additional
+    field with axes ("output",) that marks the classes seen so far.
     """
     for i in range(len(X)):
         x = X[i]
-        scores = np.array([x @ np.ascontiguousarray(w) for w in s.w.T])  # a later class rounds nothing differently
+        scores = np.array([x @ np.ascontiguousarray(w) for w in s.w.T])  # rounding does not depend on later classes
         if out is not None:
             out[i] = scores
         size = p.eps + x @ x
-        if size == 0 and not x.any():  # a row of zeros tells nothing
+        if size == 0 and not x.any():  # a row of zeros changes nothing
             continue
         w = s.w + np.outer(p.step_size / size * x, Y[i] - scores)
-        if not np.finfo(size.dtype).tiny < size < np.inf or not np.isfinite(w).all():  # a square that lost its digits
+        if not np.finfo(size.dtype).tiny < size < np.inf or not np.isfinite(w).all():  # |x|^2 has lost digits
             return i
         s.w[...] = w
     return len(X)

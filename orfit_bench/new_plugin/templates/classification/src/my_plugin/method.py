@@ -20,13 +20,13 @@ def batch(X: spec.Array, Y: spec.Array, w0: spec.Array, settings: spec.Settings)
 
 
 def labels_of(rows: spec.Rows) -> spec.Array:
-    """Three labels, by thirds of the targets of the data set."""
+    """Three labels: the lower, middle and upper third of the targets of the data set."""
     labels: spec.Array = np.searchsorted(np.quantile(rows.y, [1 / 3, 2 / 3]), rows.y)
     return labels
 
 
 def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
-    """A row x that is repeated T times: its score is 1 - (1 - q)^T with q = step |x|^2 / (eps + |x|^2)."""
+    """A row x is repeated T times: its score is 1 - (1 - q)^T with q = step |x|^2 / (eps + |x|^2)."""
     T, step, worst = 20, 0.1, 0.0
     for x in rows.X[:5]:
         size = float(x @ x)

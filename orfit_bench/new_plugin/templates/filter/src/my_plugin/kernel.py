@@ -6,7 +6,7 @@ import numpy as np
 from orfit_bench.kernels.filtering import filter_step
 
 LACKS = {"smoothing": "the covariance does not change, so that smoothing would not be optimal"}
-"""What this kernel does not offer, with the reason."""
+"""Features that this kernel does not support, with the reason."""
 
 
 def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
@@ -19,7 +19,7 @@ def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def predict_step(s: Any, mean: Any, p: Any) -> bool:
-    """The transition; the mean after it is given. Returns False if it is not finite."""
+    """Apply the transition, after which the mean is `mean`. Returns False if the mean is not finite."""
     if not np.isfinite(mean).all():
         return False
     s.mean[...] = mean
@@ -27,7 +27,7 @@ def predict_step(s: Any, mean: Any, p: Any) -> bool:
 
 
 def update(s: Any, J: Any, E: Any, p: Any) -> bool:
-    """Correct the mean by one row J (1, d) with errors E (1, r). Returns False if the result is not finite."""
+    """Correct the mean with one row J (1, d) with errors E (1, r). Returns False if the result is not finite."""
     M = s.covariance
     if p.t > 1 and p.transition is not None:
         M = p.transition @ M @ p.transition.T

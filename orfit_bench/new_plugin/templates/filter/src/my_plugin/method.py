@@ -1,4 +1,4 @@
-"""Filter with a constant gain: the covariance after a row is a setting, so that a row costs one product less."""
+"""Filter with a constant gain: the covariance after a row is a setting, which saves one matrix product per row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def as_matrix(value: spec.Array, d: int) -> spec.Array:
 
 
 def start(settings: spec.Settings, sizes: spec.Sizes, draw: spec.Draw) -> spec.Array:
-    """The covariance of the setting."""
+    """The covariance that the setting gives."""
     P, d = settings["initial_covariance"], sizes["parameter"]
     if P.shape not in ((), (d,), (d, d)):
         raise ValueError(f"initial_covariance: got shape {P.shape}, want a number, ({d},) or ({d}, {d})")
@@ -25,7 +25,7 @@ def start(settings: spec.Settings, sizes: spec.Sizes, draw: spec.Draw) -> spec.A
 
 
 def batch(X: spec.Array, Y: spec.Array, w0: spec.Array, settings: spec.Settings) -> spec.Array | None:
-    """The errors of all rows solve a triangular system if the state rests; None if it moves."""
+    """The errors of all rows solve a triangular system if the state is constant; None otherwise."""
     if settings["transition"] is not None or settings["process_noise"].any() or np.isnan(Y).any():
         return None
     P, R, start = as_matrix(settings["initial_covariance"], X.shape[1]), settings["observation_noise"], w0
@@ -46,7 +46,7 @@ def mean_of(learner: Any) -> spec.Array:
 
 
 def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
-    """A row that a resting state is observed by T times: the error shrinks by R / (R + x'P x) each time."""
+    """A constant state is observed T times by one row: the error shrinks by R / (R + x'P x) each time."""
     T, worst = 10, 0.0
     for x, y in zip(rows.X[:5], rows.y[:5], strict=True):
         size = float(x @ x)
@@ -56,7 +56,7 @@ def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
 
 
 def moving_state(create: Create, rows: spec.Rows) -> spec.Measured:
-    """With transition F and process noise Q, mean <- F mean + K (y - x'F mean), K that of P and F P F' + Q."""
+    """With transition F and noise Q, mean <- F mean + K (y - x'F mean), with the gain K of M = F P F' + Q."""
     X, y, d = rows.X[:20], rows.y[:20], rows.X.shape[1]
     F, q, R = 0.9 * np.eye(d)[::-1], 0.5, float((X * X).sum() / len(X))
     learner = create(transition=F, process_noise=q, observation_noise=R).partial_fit(X, y)
@@ -70,24 +70,24 @@ def moving_state(create: Create, rows: spec.Rows) -> spec.Measured:
 METHOD = spec.Method(
     name="my_plugin",
     summary="Kalman filter with a constant gain: the covariance after each row is a setting",
-    use_when="A state moves steadily, its covariance after a row is known, and a filter must be as simple as possible.",
+    use_when="A state changes steadily, its covariance after a row is known, and the filter must be simple.",
     avoid_when="The covariance changes with the rows, as at the start of a series: use kalman.",
-    formulas="from the second step on: mean <- A mean,  M <- A P A' + Q;  M is P in the first step\n"
-    "mean <- mean + M x (y - x'mean) / (R + x'M x);  nothing where y is NaN",
+    formulas="from the second step: mean <- A mean,  M <- A P A' + Q;  in the first step M is P\n"
+    "mean <- mean + M x (y - x'mean) / (R + x'M x);  no change if y is NaN",
     source="S. Haykin, Adaptive Filter Theory, Kalman filters in the steady state",
     kind="filter",
     settings=(
-        spec.Setting("transition", spec.Matrix(), None, "A, how the state moves; None: it rests", optional=True),
+        spec.Setting("transition", spec.Matrix(), None, "A, transition of the state; None: constant", optional=True),
         spec.Setting("process_noise", spec.Matrix(covariance=True), 0.0, "Q, covariance added by each transition"),
         spec.Setting("observation_noise", spec.Matrix(covariance=True), 1.0, "R, variance of the observation noise"),
-        spec.Setting("initial_mean", spec.Matrix(), None, "mean of the first state; None is zero", optional=True),
+        spec.Setting("initial_mean", spec.Matrix(), None, "mean of the first state; None means zero", optional=True),
         spec.Setting("initial_covariance", spec.Matrix(covariance=True), 1.0, "P, covariance of the state after a row"),
     ),
     state=spec.StateSpec(
         (
             spec.Field("mean", ("parameter", "output"), "mean of the state after the last row"),
             spec.Field("covariance", ("parameter", "parameter"), "P, covariance of the state after a row", start=start),
-            spec.Field("moved", (), "1 once a transition or process noise has moved the state"),
+            spec.Field("moved", (), "1 once a transition or process noise has changed the state"),
         ),
         weights="mean",
     ),

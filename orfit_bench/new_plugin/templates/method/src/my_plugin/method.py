@@ -12,7 +12,7 @@ Create = Callable[..., Any]
 
 
 def batch(X: spec.Array, Y: spec.Array, w0: spec.Array, settings: spec.Settings) -> spec.Array:
-    """The errors of all rows solve a triangular system; w0 and all steps decay by the factors of later rows."""
+    """The errors of all rows solve a triangular system; w0 and each step decay by the factors of the later rows."""
     n = len(X)
     steps = settings["step_size"](np.arange(1, n + 1))
     fade = np.eye(n + 1)  # fade[t, i]: the decay from row i + 1 to row t
@@ -24,7 +24,7 @@ def batch(X: spec.Array, Y: spec.Array, w0: spec.Array, settings: spec.Settings)
 
 
 def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
-    """A row x, y that is repeated T times: w = (1 - q^T) y x / (leak + |x|^2) with q = 1 - step (leak + |x|^2)."""
+    """A row (x, y) is repeated T times: w = (1 - q^T) y x / (leak + |x|^2) with q = 1 - step (leak + |x|^2)."""
     T, worst = 20, 0.0
     for x, y in zip(rows.X[:5], rows.y[:5], strict=True):
         leak = 0.1 * x @ x

@@ -1,11 +1,11 @@
-"""The mean absolute error on the test set: replace `measure` by your own metric."""
+"""The mean absolute error on the test set: replace `measure` with your own metric."""
 
 import numpy as np
 from orfit_bench import spec
 
 
 def measure(record: spec.Record) -> float | None:
-    """The mean of |y - f(x)| over the test rows; None if there are none, or if y holds no numbers."""
+    """The mean of |y - f(x)| over the test rows; None if there are none, or if y is not numeric."""
     test = record.data.test
     if test is None or test[1] is None or record.a_priori is None:
         return None

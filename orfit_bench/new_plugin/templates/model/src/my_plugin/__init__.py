@@ -1,4 +1,4 @@
-"""The model my_plugin. Models are passed to learners, and need no announcement."""
+"""The model my_plugin. Models are passed to learners; they need not be announced to orfit_bench."""
 
 from my_plugin.model import MODEL
 

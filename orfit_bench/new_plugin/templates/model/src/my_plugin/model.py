@@ -1,4 +1,4 @@
-"""Radial basis functions with learned centres and amplitudes: replace the functions by your own model.
+"""Radial basis functions with learned centres and amplitudes: replace the functions with your own model.
 
 Regression methods that support models fit it: `orfit_bench.create("sgd", model=MODEL)`.
 """
@@ -25,7 +25,7 @@ def predict(w: Array, X: Array) -> Array:
 
 
 def jacobian(w: Array, x: Array) -> Array:
-    """The derivatives of f(x) by the amplitudes and the centres: (1, p)."""
+    """The derivatives of f(x) with respect to the amplitudes and the centres: (1, p)."""
     amplitudes, differences, units = parts(w, x)
     return np.concatenate([units, ((amplitudes * units)[:, None] * differences).ravel()])[None, :]
 

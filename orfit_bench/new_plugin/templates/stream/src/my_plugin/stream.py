@@ -1,11 +1,11 @@
-"""A noisy linear function whose weights change once: replace `make` by your own data."""
+"""A noisy linear function whose weights change once: replace `make` with your own data."""
 
 import numpy as np
 from orfit_bench import spec
 
 
 def make(n: int, d: int, noise: float, seed: int) -> spec.Data:
-    """X (n, d) standard normal; y = X w + noise, with other weights w in the second half, which is the second task."""
+    """X (n, d) standard normal; y = X w + noise; w changes after the first half, where the second task begins."""
     rng = np.random.default_rng(seed)  # the settings determine the data
     first, second = rng.standard_normal((2, d))
     X, X_test = rng.standard_normal((n, d)), rng.standard_normal((200, d))

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """Learn the rows in order. Returns the number of rows learned; one that cannot be learned leaves s as it was.
+    """Learn the rows in order. Returns the number of rows learned; a row that cannot be learned leaves s unchanged.
 
     A subspace has neither targets Y nor predictions `out`.
     """

@@ -1,4 +1,4 @@
-"""Normalized Oja: a step along x x'C / |x|^2, then orthonormalization, so that the length of a row does not count."""
+"""Normalized Oja: a step along x x'C / |x|^2, then orthonormalization, so that the length of a row does not matter."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from orfit_bench import tracking
 
 
 class Learners(tracking.LearnerBenchmarks):
-    """Several measurements of each time, per commit."""
+    """Each time is measured several times per commit."""
 
     methods = ("my_plugin",)
     trajectories = Path(__file__).parents[1] / "trajectories.npz"
