@@ -1,4 +1,4 @@
-"""Checks of the arguments of `learn` that are numbers."""
+"""Checks of the numeric arguments of `learn`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from orfit_bench.state import merging
 
 
 def check_workers(workers: int | None) -> int:
-    """The number of processes. Raises ValueError unless it is an integer from 1 on, or None."""
+    """The number of processes. Raises ValueError unless it is an integer >= 1 or None."""
     if workers is None:
         return os.cpu_count() or 1
     return _positive("workers", workers)
 
 
 def _positive(name: str, value: object) -> int:
-    """ValueError unless it is an integer from 1 on, of Python or NumPy."""
+    """Return the value. Raises ValueError unless it is an integer >= 1, of Python or NumPy."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name}={value!r}: want an integer >= 1")
     return int(value)
 
 
 def check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
-    """The number of rounds. Raises ValueError where the shards of the method cannot be learned apart."""
+    """The number of rounds. Raises ValueError if the method cannot learn shards separately."""
     if n_shards > 1:
         merging.check_mergeable(rule)
     how, name = rule.method.combine.merge, rule.method.name

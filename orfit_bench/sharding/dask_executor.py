@@ -1,4 +1,4 @@
-"""Tasks on a cluster of Dask: those of lost workers are done again, and those of a call that ended are cancelled."""
+"""Tasks on a cluster of Dask: tasks of lost workers run again, and unfinished tasks are cancelled when a call ends."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from orfit_bench.sharding.dask_parts import begin_computed, holds_parts
 from orfit_bench.sharding.executors import Task, died
 
 MAX_DEATHS_ON_CLUSTER = 12
-"""So often a worker may die while it runs a task alone: three times as often as Dask lets it by default, since workers
-are also lost by chance."""
+"""Number of worker deaths after which a task that runs alone is given up: three times the default of Dask, since
+workers are also lost by chance."""
 MOST_NAMED = 5
-"""So many tasks are named that are not done."""
+"""Number of unfinished tasks that a message names."""
 
 
 class OnDask:
     """Runs tasks on a cluster of Dask, which replays those of lost workers and computes its own parts.
 
-    A task whose workers died several times is done again when no other task of these runs. At the end of the context,
-    which an error or Ctrl-C may bring, tasks that are not done are cancelled.
+    A task whose workers died several times runs again when no other of these tasks is running. At the end of the
+    context, also after an error or Ctrl-C, unfinished tasks are cancelled.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class OnDask:
         self._waiting.clear()
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The values in order. Each is fetched as soon as it is computed, so that only running tasks are replayed."""
+        """Yield the values in order. Each is fetched once computed, so that only running tasks are replayed."""
         given = dict(enumerate(calls))
         finished, values = self._finish(task, given), dict[int, Any]()
         for turn in range(len(given)):
@@ -53,18 +53,18 @@ class OnDask:
             yield values.pop(turn)
 
     def _finish(self, task: Task, calls: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        """The number and the value of each task, as they finish; those that Dask gave up are begun again at the end."""
+        """Yield number and value of each task as it finishes; tasks that Dask gave up are started again at the end."""
         from distributed import KilledWorker
 
         numbers = self._begin(task, calls)
         waiting = AsFinished(self._client, numbers, retries=0)
         given_up, deaths, alone = list[int](), Counter[int](), False
         ended_workers = dict.fromkeys(calls, False)
-        """Of each task that has no value, whether workers died while they ran it."""
+        """Whether workers died while they ran a task, for each task that has no value yet."""
         for future, value in _until_lost(waiting, ended_workers):
             number = numbers.pop(future)
             self._waiting.discard(future)
-            future.release()  # Dask computes what is lost again while somebody has its future
+            future.release()  # Dask recomputes a lost value as long as its future is held
             if isinstance(value, KilledWorker):
                 deaths[number] += (value.allowed_failures + 1) * alone
                 if deaths[number] >= MAX_DEATHS_ON_CLUSTER:
@@ -82,20 +82,20 @@ class OnDask:
                 waiting.add(*numbers)
 
     def _begin(self, task: Task, calls: dict[int, tuple[Any, ...]]) -> dict[Any, int]:
-        """The futures of the values, with the numbers of the tasks; parts that Dask computes begin together."""
+        """The futures of the values, with the numbers of the tasks; parts that Dask computes start together."""
         computed = {number: call for number, call in calls.items() if holds_parts(call[-1])}
         begun = dict(zip(computed, begin_computed(self._client, list(computed.values()), task), strict=True))
         self._waiting.update(begun.values())
         futures: dict[Any, int] = {}
         for number, call in calls.items():
             future = begun[number] if number in begun else self._client.submit(task, *call, pure=False)
-            self._waiting.add(future)  # at once: an interruption cancels those that were begun
+            self._waiting.add(future)  # immediately, so that an interruption cancels it
             futures[future] = number
         return futures
 
 
 def _until_lost(waiting: AsFinished, ended_workers: Mapping[int, bool]) -> Iterator[tuple[Any, Any]]:
-    """Futures and values; if the cluster is lost, the error names the tasks that are left and those of dead workers."""
+    """Yield futures and values; if the cluster is lost, the error names unfinished tasks and those of dead workers."""
     try:
         yield from waiting
     except ClusterLostError as error:
@@ -105,12 +105,12 @@ def _until_lost(waiting: AsFinished, ended_workers: Mapping[int, bool]) -> Itera
 
 
 def _listed(numbers: list[int]) -> str:
-    """The first numbers, as a text."""
+    """The first numbers as a string."""
     return ", ".join(map(str, numbers[:MOST_NAMED])) + (", ..." if len(numbers) > MOST_NAMED else "")
 
 
 def _with_place(error: Exception, number: int) -> Exception:
-    """The error with the number of its shard, which one of a part that Dask computes does not have."""
+    """The error with the number of its shard, which an error in a part computed by Dask does not have."""
     if (note := f"in shard {number}") not in getattr(error, "__notes__", ()):
         error.add_note(note)
     return error

@@ -1,4 +1,4 @@
-"""Collections of Dask as shards: their partitions, which this machine or a cluster computes."""
+"""Dask collections as shards: their partitions, which are computed by this machine or a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_collection(value: Any) -> bool:
 
 
 def planned_for(client: Any) -> AbstractContextManager[Any]:
-    """A context in which Dask plans, for example, shuffles as this client runs them; None: as they are by default."""
+    """A context in which Dask plans shuffles and the like for this client; with None, as by default."""
     as_current: Callable[[], AbstractContextManager[Any]] = getattr(client, "as_current", nullcontext)
     return as_current()
 
@@ -27,7 +27,7 @@ def planned_for(client: Any) -> AbstractContextManager[Any]:
 def list_parts(collection: Any) -> list[Any]:
     """The partitions of a frame, or the blocks of rows of an array, as delayed objects."""
     found = collection.to_delayed()
-    if isinstance(found, list):  # of a frame
+    if isinstance(found, list):  # from a frame
         return found
     if found.ndim > 1 and found.shape[1] > 1:
         raise ValueError(
@@ -44,7 +44,7 @@ def list_pairs(X: Any, y: Any) -> list[Any]:
     TypeError
         If one is a frame and the other an array.
     ValueError
-        If they are cut at different rows, as far as that is known.
+        If they are known to be cut at different rows.
     """
     if all(hasattr(collection, "chunks") for collection in (X, y)):
         blocks = list_parts(X), list_parts(y)
@@ -59,7 +59,7 @@ def list_pairs(X: Any, y: Any) -> list[Any]:
     _check_partitions(X, y)
     dd: Any = import_module("dask.dataframe")  # has no types
 
-    # by one graph, in which both are cut from the same rows, in the same order; the type of what comes out is not used
+    # one graph, in which both are cut from the same rows in the same order; the type of its result is not used
     pairs = dd.map_partitions(_pair, X, y, align_dataframes=False, enforce_metadata=False, meta=(None, object))
     return list_parts(pairs)
 
@@ -78,17 +78,17 @@ def _pair(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def parts_of(shard: Any) -> Iterator[Any]:
-    """What Dask is to compute of a shard: the shard, or X or y of a pair."""
+    """The parts of a shard that Dask must compute: the shard, or X or y of a pair."""
     yield from filter(is_of_dask, shard if is_pair(shard) else [shard])
 
 
 def holds_parts(shard: Any) -> bool:
-    """Whether Dask is to compute a part of it."""
+    """Whether Dask must compute a part of the shard."""
     return next(parts_of(shard), None) is not None
 
 
 def check_computable(shards: Sequence[Any]) -> None:
-    """ValueError if a cluster holds what a shard is computed from, or must compute it, as it must some shuffles."""
+    """Raise ValueError if a cluster holds the inputs of a shard, or must compute it, as for some shuffles."""
     local: dict[int, Any] = {}
     if not any(map(holds_parts, shards)):
         return
@@ -107,7 +107,7 @@ def check_computable(shards: Sequence[Any]) -> None:
 
 
 def _needs_cluster(graph: Mapping[Any, Any]) -> bool:
-    """Whether tasks of a graph are or use futures, some of which Dask leaves out of it, or run on a cluster alone."""
+    """Whether tasks of a graph are or use futures, which the graph may not contain, or run only on a cluster."""
     waiting = list(graph.values())
     while waiting:
         item = waiting.pop()
@@ -123,10 +123,10 @@ def _needs_cluster(graph: Mapping[Any, Any]) -> bool:
 
 
 def begin_computed(client: Any, calls: Sequence[tuple[Any, ...]], task: Callable[..., Any]) -> list[Any]:
-    """Begin a task on each of these arguments, of which the cluster computes the last; the futures of their values.
+    """Start a task for each call, whose last argument the cluster computes, and return the futures of the values.
 
-    All are in one graph: what several shards come from is computed once, each part is freed as soon as it has been
-    learned, and Dask orders the work so that few parts are there at once.
+    All calls form one graph: inputs that shards share are computed once, each part is freed once it has been learned,
+    and Dask orders the work so that few parts are in memory at the same time.
     """
     if not calls:
         return []

@@ -1,4 +1,4 @@
-"""Where tasks run: in this process, or in processes of this machine; `dask_executor` has clusters."""
+"""Executors of tasks: in this process, or in processes on this machine; `dask_executor` is for clusters."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from orfit_bench.jobs.processes import Call, DiedError, Process, Running, result
 
 Task = Callable[..., Any]
 MAX_DEATHS_ALONE = 5
-"""So often a task may end its process while no other task runs."""
+"""Number of times that a task may end its process while no other task runs."""
 UNLIMITED = 1e9
-"""Seconds that a task may take."""
+"""Time limit for a task, in seconds."""
 
 
 class Executor(Protocol):
     """Runs tasks."""
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Run a task on each of these arguments, of which the last is a shard; the values in their order."""
+        """Run a task for each call, whose last argument is a shard, and yield the values in order."""
 
 
 class InThisProcess:
-    """Runs every task at once, in this process."""
+    """Runs each task in this process, when its value is requested."""
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The values, each computed when it is asked for."""
+        """Yield the values, each computed when it is requested."""
         return (task(*arguments) for arguments in calls)
 
 
 class Outcome(NamedTuple):
-    """What became of a task: its value, or its error with the traceback as a text."""
+    """The outcome of a task: its value, or its error with the traceback as a string."""
 
     value: Any
     error: Exception | None = None
@@ -41,20 +41,20 @@ class Outcome(NamedTuple):
 
 
 class RemoteError(Exception):
-    """The traceback of an error in another process, as its cause."""
+    """The traceback of an error in another process, raised as the cause of that error."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 def attempt(task: Task, *arguments: Any) -> Outcome:
-    """Do a task in another process."""
+    """Run a task in another process."""
     try:
         return Outcome(task(*arguments))
     except Exception as error:
         trace = traceback.format_exc()
         try:
-            pickle.loads(pickle.dumps(error))  # of our own process
+            pickle.loads(pickle.dumps(error))  # pickled by our own process
         except Exception:
             notes = getattr(error, "__notes__", ())
             error = RuntimeError(f"{type(error).__name__}: {error}")
@@ -66,14 +66,14 @@ def attempt(task: Task, *arguments: Any) -> Outcome:
 class Processes:
     """Runs tasks in processes of this machine.
 
-    A task whose process died is done again when no other task runs, so that it has the machine for itself.
+    A task whose process died runs again when no other task is running, so that it has the machine to itself.
     """
 
     def __init__(self, processes: Sequence[Process]) -> None:
         self._processes = processes
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The values in order; at most twice as many as there are processes are computed before their turn."""
+        """Yield the values in order; at most two per process are computed before their turn."""
         remaining, free = enumerate(calls), list(self._processes)
         at_work: dict[Future[Any], tuple[int, tuple[Any, ...], Process, Running]] = {}
         died: dict[int, tuple[Any, ...]] = {}
@@ -120,5 +120,5 @@ def _value(outcome: Outcome) -> Any:
 
 
 def died(number: int, deaths: int, what: str, reason: str) -> DiedError:
-    """The error about a shard at which processes or workers died too often."""
+    """The error for a shard at which processes or workers died too often."""
     return DiedError(f"shard {number}: the {what} died {deaths} times while it learned this shard alone ({reason})")

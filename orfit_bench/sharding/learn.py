@@ -30,7 +30,7 @@ def learn(
     workers: int | None = None,
     **settings: Any,
 ) -> AnyLearner:
-    """Learn shards of the rows in parallel, and merge what was learned into one learner.
+    """Learn shards of the rows in parallel, and merge the results into one learner.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ def learn(
     drop : sequence of str
         Further columns of tables and files that are not learned, such as identifiers and dates.
     workers : int, optional
-        Number of processes without a client; 1 learns in this process, more never do. Default: the number of cores.
+        Number of processes. With 1, shards are learned in the calling process; with more, always in separate processes.
+        Ignored with a client. Default: the number of cores.
     **settings
         Settings of the method, and `backend`, `dtype`, `random_state`, `initial_weights` and `model` of `create`.
 
@@ -69,19 +70,19 @@ def learn(
         If the method has no merge, if its merge is an average and `rounds` is not given, if there are no shards, or if
         a cluster of Dask holds them and no client is given.
     TypeError
-        If `shards` is no list and no collection of Dask, or if shards have no targets.
+        If `shards` is neither a list nor a Dask collection, or if shards have no targets.
     DiedError
-        If the processes or workers that learn a shard die again and again; it names the shard.
+        If the processes or workers that learn a shard die repeatedly; the message names the shard.
     ConnectionError
-        If the connection to the cluster is lost, or all its workers are and none comes in five minutes.
+        If the connection to the cluster is lost, or if all workers are lost and no new one starts within five minutes.
 
     Notes
     -----
-    A task is a pure function of its shard and of a state: a task of a process that died is replayed, and the result has
-    the same bits whatever died and however many processes there are. States come back as bytes, as soon as shards are
-    learned, and this process merges eight neighbours at a time; their size times the number of shards is what moves.
-    Warnings of learners are given here, each text once with the number of its first shard, in the order of the shards.
-    With a setting `batch_size` the last step of each shard may be shorter.
+    A task is a pure function of its shard and of a state. The task of a process that died is replayed, so the result
+    has the same bits regardless of the number of processes and of deaths. States are returned as bytes as soon as their
+    shards are learned, and the calling process merges eight neighbours at a time; the data transferred are one state
+    per shard. Warnings of learners are issued in the calling process in the order of the shards, each message once with
+    the number of its first shard. With a setting `batch_size`, the last step of each shard may have fewer rows.
 
     In a script, call it below ``if __name__ == "__main__":``, since new processes import the script. Callables must be
     functions of a module, unless a client is given.
@@ -120,7 +121,7 @@ def learn(
         for done in range(1, times):
             averaged, rows = average_states(plan, rows, *states)
             states = _learn_round(executor, plan, parts, averaged, done, reported)
-        if times > 1:  # the merge counts all rows, which changes nothing where the weights are the same
+        if times > 1:  # the merge counts all rows and leaves equal weights unchanged
             states = iter(average_states(plan, rows, *states)[0])
         learned = (Learned(number, number, state) for number, state in enumerate(states))
         merged: Learned = merge_neighbours(learned, lambda some: merge_states(plan, *some))
@@ -130,7 +131,7 @@ def learn(
 def _learn_round(
     executor: Executor, plan: Plan, parts: list[Any], before: Sequence[bytes | None], done: int, reported: Reported
 ) -> Iterator[bytes]:
-    """The states of the shards after a round, in their order; the warnings of each are given before its state."""
+    """Yield the states of the shards after a round, in order; the warnings of each are issued before its state."""
     calls = ((plan, i, before[i], done, part) for i, part in enumerate(parts))
     for number, (state, warned) in enumerate(executor.map(learn_shard, calls)):
         reported.give(number, warned)
@@ -139,7 +140,7 @@ def _learn_round(
 
 @contextmanager
 def _open_executor(client: Any, workers: int, parts: list[Any], functions: Mapping[str, Any]) -> Iterator[Executor]:
-    """What runs the tasks, which end with the context; processes have one BLAS thread and end with this process too."""
+    """Yield an executor, whose tasks end with the context. Processes have one BLAS thread and end with this process."""
     if client is not None:
         if not hasattr(client, "submit"):
             raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
@@ -158,9 +159,9 @@ def _open_executor(client: Any, workers: int, parts: list[Any], functions: Mappi
 
 
 def merge_neighbours(states: Iterable[Any], merge: Callable[[list[Any]], Any]) -> Any:
-    """Merge states in their order by a tree, as they come: as soon as eight of a level follow one another.
+    """Merge states in order by a tree, as they arrive: as soon as a level has eight consecutive states.
 
-    The tree depends on the number of states alone, and at most eight of each level wait.
+    The tree depends only on the number of states, and at most eight states of each level wait.
     """
     levels: list[list[Any]] = [[]]
     for state in states:
@@ -173,7 +174,7 @@ def merge_neighbours(states: Iterable[Any], merge: Callable[[list[Any]], Any]) -
             levels[k + 1].append(merge(levels[k]))
             levels[k] = []
     last: list[Any] = []
-    for waiting in levels:  # those of a higher level come first
+    for waiting in levels:  # states of a higher level precede those of a lower one
         last = [*waiting, *last]
         last = [merge(last)] if len(last) > 1 else last
     return last[0]

@@ -1,4 +1,4 @@
-"""The list of shards from what `learn` is given, without reading them."""
+"""The list of shards from the argument of `learn`, without reading them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from orfit_bench.tables.data_arrays import is_data_set
 
 
 def list_shards(shards: Any) -> list[Any]:
-    """The shards of a collection of Dask, or of an iterable.
+    """The shards of a Dask collection or an iterable.
 
     Raises
     ------
     TypeError
-        If it is neither.
+        If `shards` is neither.
     ValueError
-        If two collections of Dask are cut at different rows.
+        If two Dask collections are cut at different rows.
     """
     if is_collection(shards):
         return list_parts(shards)
@@ -51,11 +51,11 @@ def list_shards(shards: Any) -> list[Any]:
 def _dimensions(part: Any) -> int:
     """The number of axes of an array, a table or a column; 0 for anything else, such as a list."""
     shape = getattr(part, "shape", ())
-    return len(shape) if isinstance(shape, tuple) else 0  # what Dask delays has another delayed value as its shape
+    return len(shape) if isinstance(shape, tuple) else 0  # the shape of a delayed object of Dask is delayed too
 
 
 def check_sendable(name: str, value: Any) -> None:
-    """TypeError for functions that cannot be sent to a process, as those of a model or a shard."""
+    """Raise TypeError if a function, such as that of a model or a shard, cannot be sent to a process."""
     try:
         pickle.dumps(value)
     except Exception as error:

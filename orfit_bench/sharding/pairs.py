@@ -1,4 +1,4 @@
-"""Which shards are a pair (X, y)."""
+"""Recognition of shards that are a pair (X, y)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from orfit_bench.tables.columns import is_of_dask, is_table
 
 
 def is_pair(shard: Any) -> bool:
-    """Whether a shard is a pair (X, y): a tuple of two, or a list of two whose first item is rows, not one row.
+    """Whether a shard is a pair (X, y): a tuple of two, or a list of two whose first item is two-dimensional.
 
-    So a list of two rows is X alone, as is one of any other number of rows.
+    A list of two rows is therefore X without y, like a list of any other number of rows.
     """
     if not isinstance(shard, tuple | list) or len(shard) != 2:
         return False
@@ -21,19 +21,19 @@ def is_pair(shard: Any) -> bool:
 
 
 def is_rows(value: Any) -> bool:
-    """Whether it has two dimensions, as a table or a matrix has."""
+    """Whether the value has two dimensions, like a table or a matrix."""
     if hasattr(value, "ndim"):
         return bool(value.ndim == 2)
     if isinstance(value, tuple | list):
         try:
             return np.ndim(value) == 2
-        except ValueError:  # rows of unlike lengths
+        except ValueError:  # rows of different lengths
             return True
     return is_table(value)
 
 
 def check_no_files(shard: Any) -> None:
-    """TypeError for a list of files."""
+    """Raise TypeError for a list of files."""
     if isinstance(shard, tuple | list) and len(shard) and isinstance(shard[0], str | Path):
         raise TypeError(
             f"a shard is a {type(shard).__name__} of files, want one file: pass each as a shard, or a callable that "

@@ -20,18 +20,18 @@ from orfit_bench.tables.sources import Source
 Rows = tuple[Any, Any]
 """X and y; y is None for a subspace."""
 CHUNK = 16_384
-"""Rows of a file that are in memory at once."""
+"""Number of rows of a file that are in memory at the same time."""
 
 
 class Columns(NamedTuple):
-    """The names of the columns of tables and files that are targets, and of those that are not learned."""
+    """The names of the target columns of tables and files, and of the columns that are not learned."""
 
     target: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, target: str | Sequence[str] | None, drop: Sequence[str]) -> Columns:
-        """From arguments; TypeError or ValueError unless these are names of columns, none of them in both."""
+        """Create from arguments. Raises TypeError or ValueError unless they are distinct names of columns."""
         names = (target,) if isinstance(target, str) else target
         if names is not None and not _are_names(names):
             raise TypeError(f"target: got {target!r}, want the name of a column, or a list of names")
@@ -45,7 +45,7 @@ class Columns(NamedTuple):
         return found
 
     def check(self, names: Iterable[object], where: str) -> None:
-        """ValueError if one of these columns is not among the names."""
+        """Raise ValueError if one of these columns is not among the names."""
         given = list(names)
         if missing := [name for name in (*self.target, *self.drop) if name not in given]:
             raise ValueError(f"{where} no column {missing[0]!r}{suggest(missing[0], map(str, given))}")
@@ -60,7 +60,7 @@ def _are_names(value: object) -> bool:
 
 
 def read_shard(shard: Any, columns: Columns, supervised: bool = True, gaps: bool = False) -> Iterator[Rows]:
-    """The rows of a shard in chunks: of arrays, a table, a file, or of what a callable returns.
+    """The rows of a shard in chunks, from arrays, a table, a file, or the value of a callable.
 
     With `gaps`, as for filters, targets of files may be missing (NaN).
     """
@@ -84,7 +84,7 @@ def read_shard(shard: Any, columns: Columns, supervised: bool = True, gaps: bool
 
 
 def _read_pair(pair: Any, columns: Columns, supervised: bool) -> Rows:
-    """X and y; ValueError where two parts of the rows were meant."""
+    """X and y. Raises ValueError if two parts of the rows were meant."""
     X, y = (part.compute(scheduler="synchronous") if is_of_dask(part) else part for part in pair)
     if not supervised and isinstance(pair, list) and is_rows(y):
         raise ValueError(
@@ -102,7 +102,7 @@ def _read_pair(pair: Any, columns: Columns, supervised: bool) -> Rows:
 
 
 def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
-    """The names of the columns of rows, from a table or a file that need not be computed; none if it has none."""
+    """The names of the columns of rows, if they are known without computing a shard; otherwise empty."""
     check_no_files(shard)
     if isinstance(shard, str | Path):
         return columns.learned_from(open_file(str(shard)))
@@ -114,7 +114,7 @@ def column_names(shard: Any, columns: Columns) -> tuple[str, ...]:
 
 
 def target_names(shard: Any) -> tuple[str, ...]:
-    """The names of the columns of y of a pair (X, y), where y is a table or array of xarray that has names."""
+    """The names of the columns of y of a pair (X, y), if y is a table or a labelled array of xarray."""
     y: Any = shard[1] if is_pair(shard) else None
     if is_of_dask(y) or not has_columns(y):
         return ()
@@ -126,7 +126,7 @@ def _names_of(X: Any) -> tuple[str, ...]:
 
 
 def _split(table: Any, columns: Columns) -> Rows:
-    """X and y of a table, y the columns of targets; the rows themselves, and None, where no columns are named."""
+    """X and y of a table, y being the target columns; the table itself and None if no columns are named."""
     if not (columns.target or columns.drop):
         return table, None
     try:
@@ -146,7 +146,7 @@ def _split(table: Any, columns: Columns) -> Rows:
 
 
 def _as_table(value: Any) -> str:
-    """How something that is no table in memory becomes one."""
+    """The remedy that turns the value into a table in memory."""
     if hasattr(value, "collect"):
         return "collect it with .collect()"
     if is_data_set(value):
@@ -155,20 +155,20 @@ def _as_table(value: Any) -> str:
 
 
 def _read_file(path: str, columns: Columns, gaps: bool) -> Iterator[Rows]:
-    import xarray as xr  # takes half a second
+    import xarray as xr  # slow to import: half a second
 
     source = open_file(path, columns.target if len(columns.target) == 1 else ())
     columns.check(source.kinds, f"{path}:")
     try:
         encoding = find_encoding(source, columns.learned_from(source), one_hot=False, indicators=False)
         cursor = Cursor(source, encoding, columns.target, gaps)
-        for start in range(0, max(source.rows, 1), CHUNK):  # a file without rows has columns
+        for start in range(0, max(source.rows, 1), CHUNK):  # a file without rows has columns too
             X, y = cursor.read(start, min(start + CHUNK, source.rows))
             named = xr.DataArray(X, dims=("row", "feature"), coords={"feature": list(encoding.names)})
             yield named, y if columns.target else None
     except (TypeError, ValueError) as error:
         error.add_note(
-            "ob.learn reads files of numbers, and drop=[...] leaves columns out: for texts, dates and missing values "
+            "ob.learn reads files of numbers, and drop=[...] leaves columns out: for strings, dates and missing values "
             "pass a function that reads and encodes the rows"
         )
         raise

@@ -1,4 +1,4 @@
-"""The tasks: pure functions of states as bytes, so that what a lost process did can be done again with equal bits."""
+"""The tasks: pure functions of states as bytes, so that the work of a lost process can be repeated bit for bit."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Plan(NamedTuple):
 
     arguments: dict[str, Any]
     functions: dict[str, Any]
-    """Those of the arguments that are functions, which no state holds."""
+    """The arguments that are functions, which a state does not contain."""
     columns: Columns
     rounds: int
     order: tuple[str, ...] = ()
-    """The learned columns of the first shard, in whose order all are learned; none if it has no names."""
+    """The learned columns of the first shard, which set the order for all shards; empty if they have no names."""
     target_order: tuple[str, ...] = ()
-    """The columns of numeric targets y of the first shard, a pair (X, y), likewise."""
+    """The columns of numeric targets y, if the first shard is a pair (X, y), likewise."""
     process: str = PROCESS
-    """That in which `learn` was called."""
+    """The process that called `learn`."""
 
 
 class Learned(NamedTuple):
-    """The state for the rows of the shards from number `first` to `last`."""
+    """The state for the rows of shards `first` to `last`."""
 
     first: int
     last: int
@@ -53,7 +53,7 @@ class Done(NamedTuple):
 
 
 def learn_shard(plan: Plan, number: int, state: bytes | None, done: int, shard: Any) -> Done:
-    """Learn a shard, or its part of one round from the state after the round before."""
+    """Learn a shard; with rounds, its part for one round, starting from the state after the previous round."""
     with recorded(plan.process) as warned:
         try:
             return Done(_learn(plan, state, done, shard, warned), warned.values())
@@ -73,7 +73,7 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
     for X, y in _part(read_shard(shard, plan.columns, supervised, gaps), done, plan.rounds, seen):
         rows, targets = X, y
         if plan.order or plan.target_order:
-            check_rows_agree(X, y, "y")  # columns that were read have no labels
+            check_rows_agree(X, y, "y")  # columns read from a file have no labels
         if plan.order and has_columns(X):
             rows = read_columns(X, "X", plan.order, dtype=dtype)
         if plan.target_order and has_columns(y):
@@ -83,7 +83,7 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
                 f"{learner.method.name} learns targets, but these rows have none: pass target=, "
                 f"the name of their column, or pairs (X, y)"
             )
-        with warned.of_package():  # and not where the shard is read, by functions of the user
+        with warned.of_package():  # not while functions of the user read the shard
             learner.partial_fit(rows) if y is None else learner.partial_fit(rows, targets)
     with warned.of_package():
         learned: bytes = learner.flush().to_bytes()
@@ -91,11 +91,11 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
 
 
 def merge_states(plan: Plan, *parts: Learned) -> Learned:
-    """The state for the rows of all, which follow one another."""
+    """Merge the states of consecutive shards."""
     learners: list[Any] = [restored(plan, part.state) for part in parts]
     named = [bool(state.feature_names) for learner in learners if (state := learner.live_state) and state.n_samples]
     if any(named) and not all(named):
-        warn("shards: some have names of columns and others none: their columns are taken in one order", UserWarning)
+        warn("shards: some have names of columns and others none: columns are matched by their order", UserWarning)
     first, *others = learners
     for other, part in zip(others, parts[1:], strict=True):
         try:
@@ -108,9 +108,9 @@ def merge_states(plan: Plan, *parts: Learned) -> Learned:
 
 
 def average_states(plan: Plan, before: Sequence[int], *states: bytes) -> tuple[list[bytes], list[int]]:
-    """The states, all with the mean of their weights, and the rows that each has learned; `before` are those before.
+    """Give all states the mean of their weights; return them with the number of rows that each has learned.
 
-    A shard counts by the rows that it has learned in between.
+    A shard is weighted by the rows learned since the last average, at which it had learned `before` rows.
     """
     learners: list[Any] = [restored(plan, state) for state in states]
     rows = [learner.n_samples_seen_ for learner in learners]
@@ -120,14 +120,14 @@ def average_states(plan: Plan, before: Sequence[int], *states: bytes) -> tuple[l
 
 
 def restored(plan: Plan, state: bytes) -> AnyLearner:
-    """The learner in this state, with the functions of the user."""
+    """The learner with this state and the functions of the user."""
     return from_bytes(state, backend=plan.arguments["backend"], **plan.functions)
 
 
 def _part(chunks: Iterator[Rows], done: int, rounds: int, seen: int) -> Iterator[Rows]:
-    """Of all rows the part that is learned in round number `done`, counted from 0; the parts have equal lengths.
+    """The part of the rows that is learned in round `done`, counted from 0; parts have equal lengths.
 
-    ValueError unless the rows before them are as many as were seen.
+    Raises ValueError unless exactly `seen` rows precede the part.
     """
     if rounds == 1:
         yield from chunks

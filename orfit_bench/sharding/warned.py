@@ -1,4 +1,4 @@
-"""Warnings of tasks: recorded where a shard is learned, and given where `learn` was called."""
+"""Warnings of tasks: recorded where a shard is learned, and issued where `learn` was called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from uuid import uuid4
 from orfit_bench.errors import recorded_warnings, warn
 
 PROCESS = uuid4().hex
-"""What tells this process from all others."""
+"""Identifies this process among all others."""
 
 
 class Warned(NamedTuple):
@@ -23,9 +23,9 @@ class Warned(NamedTuple):
 
     text: str
     category: tuple[str, str]
-    """Module and name of its class."""
+    """Module and name of the class of the warning."""
     place: tuple[str, int, str] | None = None
-    """File, line and module; None where the package warns, which does so at the line that called it."""
+    """File, line and module; None for warnings of the package, which are issued at the line that called it."""
 
 
 class Recorder:
@@ -35,12 +35,12 @@ class Recorder:
         self._found: dict[Warned, None] = {}
 
     def values(self) -> tuple[Warned, ...]:
-        """Those until now."""
+        """The warnings recorded so far."""
         return tuple(self._found)
 
     @contextmanager
     def of_package(self) -> Iterator[None]:
-        """Record what the package warns of."""
+        """Record warnings of the package."""
         found: list[tuple[str, type[Warning]]] = []
         try:
             with recorded_warnings(found):
@@ -64,13 +64,13 @@ class Recorder:
 
 
 class _Hook:
-    """Stands in for `warnings.showwarning` of a process: each thread that records gets its own warnings."""
+    """Replaces `warnings.showwarning` in a process so that each recording thread gets its own warnings."""
 
     def __init__(self) -> None:
         self._lock, self._count = Lock(), 0
 
     def begin(self) -> None:
-        """Begin to record for a thread, whatever the filters of this process are."""
+        """Start recording for a thread, regardless of the filters of this process."""
         with self._lock:
             if not self._count:
                 self._before = warnings.catch_warnings()
@@ -81,7 +81,7 @@ class _Hook:
             self._count += 1
 
     def end(self) -> None:
-        """End recording for a thread; the last one restores what was there before."""
+        """Stop recording for a thread; the last thread restores the previous filters."""
         with self._lock:
             self._count -= 1
             if not self._count:
@@ -95,9 +95,9 @@ class _Hook:
 
 _hook = _Hook()
 _recorder: ContextVar[Recorder | None] = ContextVar("_recorder", default=None)
-"""Of this thread."""
+"""The recorder of the current thread."""
 _given: dict[Any, Any] = {}
-"""What Python remembers of warnings that are shown once."""
+"""The registry in which Python marks warnings that are shown only once."""
 
 
 def _name(category: type[Warning]) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def _name(category: type[Warning]) -> tuple[str, str]:
 
 
 def _module_of(file: str) -> str:
-    """The name of the module of this file that is running."""
+    """The name of the running module with this file."""
     frame = inspect.currentframe()
     while frame and frame.f_code.co_filename != file:
         frame = frame.f_back
@@ -114,9 +114,10 @@ def _module_of(file: str) -> str:
 
 @contextmanager
 def recorded(process: str) -> Iterator[Recorder]:
-    """Record the warnings of a task; those of other modules only in another process than that of the caller.
+    """Record the warnings of a task. Warnings of other modules are recorded only outside the caller's process.
 
-    There the filters are not the caller's. Here they are, and hold for all threads: other modules warn as ever.
+    Other processes do not have the caller's filters. In the caller's process the filters apply to all threads, so other
+    modules warn as usual.
     """
     recorder = Recorder()
     if process == PROCESS:
@@ -132,13 +133,13 @@ def recorded(process: str) -> Iterator[Recorder]:
 
 
 class Reported:
-    """Gives the warnings of several shards to the caller, each text once."""
+    """Issues the warnings of several shards to the caller, each message once."""
 
     def __init__(self) -> None:
         self._texts: set[tuple[str, tuple[str, str]]] = set()
 
     def give(self, number: int, warned: Iterable[Warned]) -> None:
-        """Warn of what shard `number` is the first to warn of."""
+        """Issue the warnings that shard `number` is the first to give."""
         for item in warned:
             if (item.text, item.category) in self._texts:
                 continue
@@ -152,7 +153,7 @@ class Reported:
 
 
 def _category(module: str, name: str) -> type[Warning]:
-    """The class of a warning; UserWarning where only the process of the task has it."""
+    """The class of a warning; UserWarning if only the process of the task has it."""
     try:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError):
