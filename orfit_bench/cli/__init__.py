@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before a command needs it."""
+"""The command line. Heavy modules are imported only when a command needs them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, PluginError, Unavail
 
 
 class Error(click.ClickException):
-    """An error, reported in one line; on a terminal it is broken between words."""
+    """An error, reported in one line; on a terminal the line is wrapped between words."""
 
     def show(self, file: Any = None) -> None:
         """Print the message."""
@@ -64,18 +64,18 @@ class Interrupted(Error):
 
 
 class Ended(Error):
-    """The process got SIGTERM."""
+    """The process received SIGTERM."""
 
     exit_code = 128 + signal.SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does."""
+    """SIGTERM, which ends a command in the same way as Ctrl-C."""
 
 
 @contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
-    """Raise Terminated at the first SIGTERM; the second one ends the process at once."""
+    """Raise Terminated at the first SIGTERM; the second one ends the process immediately."""
 
     def interrupt(number: int, frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -93,7 +93,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Print each warning once, as errors are printed: without the line of code that gave it."""
+    """Print each warning once, in the format of errors: without the line of code that issued it."""
     before, printed = warnings.showwarning, set[str]()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
@@ -110,7 +110,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def _let_cupy_start() -> Iterator[None]:
-    """Give CuPy a temporary folder where it cannot make its own: without one it ends Dask, which xarray imports."""
+    """Give CuPy a temporary folder if it cannot create its own: otherwise Dask, which xarray imports, would fail."""
     with ExitStack() as stack:
         if not (CUPY_FOLDER in os.environ or "cupy" in sys.modules or find_spec("cupy") is None):
             usual = os.path.expanduser("~/.cupy/kernel_cache")
@@ -131,7 +131,7 @@ def _is_stdout_closed() -> bool:
     try:
         watched = select.poll()
         watched.register(sys.stdout.fileno(), 0)
-    except (AttributeError, OSError):  # a system without poll, or stdout is not a file
+    except (AttributeError, OSError):  # the system has no poll, or stdout is not a file
         return False
     return any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
 
@@ -139,16 +139,16 @@ def _is_stdout_closed() -> bool:
 CUPY_FOLDER = "CUPY_CACHE_DIR"
 """Environment variable that names the folder in which CuPy keeps compiled kernels."""
 MEANT = {"--seeds": "--runs", "--seed": "--runs"}
-"""Options of commands that are called otherwise by other commands."""
+"""Options that have other names in other commands."""
 
 
 def _open_closed_streams() -> None:
-    """Open what the caller has closed of stdin, stdout and stderr; files would take their places, and be written to."""
+    """Open those of stdin, stdout and stderr that the caller closed; otherwise files opened later would take over."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it takes the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # uses the lowest free number
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
@@ -167,7 +167,7 @@ class Commands(click.Group):
         """Read the options before the command."""
         try:
             return super().make_context(*args, **options)
-        except OSError as error:  # from printing a help text
+        except OSError as error:  # from printing a help page
             if _is_stdout_closed():
                 raise
             raise Error(f"the output cannot be written: {error.strerror}") from None
@@ -198,7 +198,7 @@ class Commands(click.Group):
         except Exception as error:
             if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _is_stdout_closed()):
                 raise  # a reader such as head may close the pipe: not an error, click exits quietly
-            nothing = "no memory is left" if isinstance(error, MemoryError) else ""  # Python's own has no message
+            nothing = "no memory is left" if isinstance(error, MemoryError) else ""  # that of Python has no message
             text = ", ".join([str(error) or nothing, *getattr(error, "__notes__", ())])
             if isinstance(error, USER_ERRORS):
                 raise UsageError(text) from None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 EVERY = 100
-"""Where stderr is not a terminal, print a line after this many checks."""
+"""Number of checks after which a line is printed if stderr is not a terminal."""
 FILE = click.Path(path_type=Path)
 
 
@@ -86,7 +86,7 @@ def conform_command(
 
     Checks run in worker processes with one BLAS thread each, so a crash or a hang fails only the check that caused it.
     Each kernel first learns a few rows; if it cannot, its other checks are not run. Failures with the same cause are
-    printed once, those that explain others first, with the command that repeats one of them. --backend, --check and
+    printed once, those that explain others first, with a command that repeats one of them. --backend, --check and
     --dtype may be given repeatedly.
 
     \b

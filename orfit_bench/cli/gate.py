@@ -44,7 +44,7 @@ PROFILES = ("quick", "full")
     "--markdown",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write a comment for a pull request; without changes its text is always the same.",
+    help="Also write a comment for a pull request; its text is always the same if nothing changed.",
 )
 @click.option("--bisect", is_flag=True, help="After a regression, find the first commit that has it.")
 @with_wide
@@ -70,7 +70,7 @@ def gate_command(
     batch_deviation            deviation from the exact batch solution
     frozen_deviation           deviation from a stored reference trajectory
 
-    The code of both commits is installed and run with your rights: name no commit that you would not run yourself.
+    The code of both commits is installed and run with your rights: only name commits that you would run yourself.
 
     The timings of the two commits are interleaved and normalized by a reference workload. A suspected change is
     measured again in new processes, up to three times, and reported only if most measurements agree.

@@ -24,7 +24,7 @@ WIDE = "orfit_bench.wide"
 CHOSEN = "orfit_bench.chosen"
 """The key of --column in the context of a command."""
 NARROWEST = 60
-"""Least width at which no name in a list is cut; a narrower terminal wraps the lines itself."""
+"""Smallest width at which no name in a list is cut; a narrower terminal wraps the lines itself."""
 
 
 CONTROLS = dict.fromkeys(c for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t")
@@ -32,13 +32,13 @@ CONTROLS = dict.fromkeys(c for c in (*range(32), *range(127, 160)) if chr(c) not
 
 
 def with_wide(command: Decorated) -> Decorated:
-    """Add the option --wide, which `show` obeys."""
+    """Add the option --wide, which `show` reads."""
     text = "Show all columns of tables, even if the lines are longer than the terminal is wide."
     return click.option("--wide", is_flag=True, expose_value=False, callback=_remember_wide, help=text)(command)
 
 
 def with_columns(command: Decorated) -> Decorated:
-    """Add the option --column, the argument `columns`; tables with chosen columns leave out none of them."""
+    """Add the option --column, the argument `columns`; tables show all chosen columns."""
     text = (
         "Show this variable of the results next to method, backend and stream; may be repeated. Default: columns that "
         "suit the kind of error."
@@ -83,11 +83,11 @@ def widen(out: Console, columns: int) -> None:
     """Make the console at least `columns` wide."""
     from rich.console import ConsoleDimensions
 
-    out.size = ConsoleDimensions(max(out.width, columns), out.height)  # a width alone is ignored where TERM=dumb
+    out.size = ConsoleDimensions(max(out.width, columns), out.height)  # TERM=dumb ignores a width without height
 
 
 class Printable:
-    """Something that rich renders, without control characters in its texts."""
+    """Something that rich renders, without control characters in its strings."""
 
     def __init__(self, item: RenderableType) -> None:
         self._item = item
@@ -103,8 +103,8 @@ class Printable:
 def show(item: RenderableType) -> None:
     """Print to stdout without trailing blanks.
 
-    A table leaves out columns, the least important first, until numbers and names fit whole and sentences wrap between
-    words, unless --wide is given; in a file or pipe it has all of them.
+    Unless --wide is given, a table leaves out columns, the least important first, until numbers and names fit on one
+    line and sentences wrap between words. In a file or pipe it has all columns.
     """
     from rich.table import Table
 
@@ -121,7 +121,7 @@ def show(item: RenderableType) -> None:
 
 
 def _fit(table: Table, out: Console) -> tuple[Table, list[str]]:
-    """The table with the columns that fit, and the headings of the others; the console becomes as wide as it needs."""
+    """The table with the columns that fit, and the headings of the others; widens the console if necessary."""
     from rich.measure import Measurement
 
     from orfit_bench.report.table import fix_widths, keep_words, without_columns
@@ -143,16 +143,16 @@ def _fit(table: Table, out: Console) -> tuple[Table, list[str]]:
 
 
 def say(text: str, err: bool = False) -> None:
-    """Print a line of text, broken between words where it is longer than the terminal is wide."""
+    """Print a line of text, wrapped between words if it is longer than the terminal is wide."""
     width, text = width_of(err), text.translate(CONTROLS)
     lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) if width else [text]
     click.echo("\n".join(lines) or text, err=err)
 
 
 def say_command(before: str, command: str) -> None:
-    """Print a command that can be copied: a line that is longer than the terminal is wide goes on after a backslash."""
+    """Print a command that can be copied; lines wider than the terminal are continued after a backslash."""
     width, text = width_of(), (before + command).translate(CONTROLS)
-    if width and len(text) > width and command == shlex.join(command.split()):  # in quotes a line cannot be broken
+    if width and len(text) > width and command == shlex.join(command.split()):  # a quoted line cannot be wrapped
         kept = re.sub(r"(--[\w-]+) (?!-)", "\\1\xa0", text)  # an option and its value stay in one line
         lines = textwrap.wrap(kept, width - 2, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
         text = " \\\n".join(lines).replace("\xa0", " ")
@@ -167,7 +167,7 @@ class Bar(NamedTuple):
     say: Callable[[str], None]
     """Print a line above the bar."""
     update: Callable[[int, int, str], None]
-    """Takes the number done, the total and the name of the current item."""
+    """Called with the number done, the total and the name of the current item."""
 
 
 @contextmanager
@@ -189,7 +189,7 @@ def bar() -> Iterator[Bar]:
         task = shown.add_task("", total=None)
 
         def say(text: str) -> None:
-            err.print(text, markup=False, soft_wrap=not err.is_terminal)  # on a terminal between words
+            err.print(text, markup=False, soft_wrap=not err.is_terminal)  # on a terminal, wrap between words
 
         def update(done: int, total: int, now: str) -> None:
             shown.update(task, completed=done, total=total, description=now)

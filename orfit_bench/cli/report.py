@@ -18,7 +18,7 @@ from orfit_bench.jobs.files import ensure_distinct, ensure_writable, make_folder
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")
 OTHER_FORMATS = (".nc", ".csv", ".parquet", ".md", ".json", ".npz")
-"""Endings that a report does not have: nobody would take it for HTML."""
+"""Endings that a report must not have, since they denote other formats than HTML."""
 
 
 @click.command("plot")
@@ -97,7 +97,7 @@ def report_command(file: Path, output: Path | None) -> None:
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Run the cyclic garbage collector rarely: it takes a sixth of the time of writing a report and finds little."""
+    """Run the cyclic garbage collector rarely: it costs a sixth of the time of writing a report and frees little."""
     usual = gc.get_threshold()
     gc.set_threshold(100_000, *usual[1:])
     try:

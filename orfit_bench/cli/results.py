@@ -36,7 +36,7 @@ def show_command(file: Path, columns: Sequence[str]) -> None:
 
 
 def show_results(results: Any, path: Path, columns: Sequence[str] = ()) -> None:
-    """Print the tables, with these columns if any are named, their explanations, and the number of cells by status."""
+    """Print the tables, with the named columns if any, their explanations, and the number of cells by status."""
     from orfit_bench.bench.results import is_empty
     from orfit_bench.report.results_listings import means, origins, pairs, spent
     from orfit_bench.report.table import legend, listed, reasons, results_tables

@@ -37,7 +37,7 @@ TIMEOUT = 300.0
     "--memory-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="GB",
-    help="Memory that a cell may take, in GB. Default: three quarters of the machine's memory, divided by --jobs.",
+    help="Memory that a cell may use, in GB. Default: three quarters of the machine's memory, divided by --jobs.",
 )
 @click.option(
     "--output",
@@ -53,14 +53,14 @@ TIMEOUT = 300.0
     default=1,
     show_default=True,
     metavar="N",
-    help="Number of cells that run at the same time. With several, errors are measured, and times are not.",
+    help="Number of cells that run at the same time. With more than one, errors are measured, but times are not.",
 )
 @click.option(
     "--executor",
     type=click.Choice(["local", "dask"]),
     default="local",
     show_default=True,
-    help="Where cells run: on this machine, or on the workers of a cluster of Dask.",
+    help="Where cells run: on this machine, or on the workers of a Dask cluster.",
 )
 @click.option("--address", metavar="URL", help="Scheduler of the cluster, such as tcp://host:8786.")
 @click.option(
@@ -197,7 +197,7 @@ def _cluster(executor: str, address: str | None, jobs: int) -> Iterator[Any]:
 def _progress(stored: int) -> Iterator[Any]:
     """Yield the callback that reports progress on stderr: a bar and failures on a terminal, else a line per cell.
 
-    `stored` is the number of finished cells beside the output; those that are not taken over are counted in a line.
+    `stored` is the number of finished cells stored next to the output; a line states how many of them are not reused.
     """
     from orfit_bench.bench.progress import GOOD, describe
 

@@ -1,4 +1,4 @@
-"""The options of `orfit-bench run` that choose what is measured, and the suite that they make."""
+"""The options of `orfit-bench run` that choose what is measured, and the suite built from them."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def make_suite(chosen: dict[str, Any]) -> Suite:
 
 
 def _options_of_files(chosen: dict[str, Any]) -> dict[str, tuple[str, Any]]:
-    """The options for the user's files with their values, by the settings of these streams."""
+    """The options for the user's files with their values, by the settings of the streams of these files."""
     return {
         "target": ("--target", list(chosen["targets"])),
         "test": ("--test", chosen["test"]),
@@ -152,7 +152,7 @@ def _options_of_files(chosen: dict[str, Any]) -> dict[str, tuple[str, Any]]:
 
 
 def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
-    """The selectors of the user's files. Raises ValueError if only options of them are given, or one is given twice."""
+    """The selectors of the user's files. Raises ValueError for file options without a file, or a file given twice."""
     options = _options_of_files(chosen)
     given = {name: value for name, (_, value) in options.items() if value not in (None, [])}
     for option, names in ((o, v) for o, v in options.values() if isinstance(v, list)):
@@ -167,7 +167,7 @@ def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _setters(suite: Suite, chosen: dict[str, Any], streams: Sequence[str]) -> dict[tuple[str, str], str]:
-    """What sets a setting of a stream other than --set, by stream and setting: options, and sizes in a suite file."""
+    """What sets stream settings other than --set, by stream and setting: options, and sizes in a suite file."""
     options = {"path": ("--data", list(chosen["data"]))} | _options_of_files(chosen)
     found = {("file", name): option for name, (option, value) in options.items() if value not in (None, [])}
     for name, option, sizes in (("n", "rows", suite.rows), ("d", "features", suite.features)):
@@ -177,7 +177,7 @@ def _setters(suite: Suite, chosen: dict[str, Any], streams: Sequence[str]) -> di
 
 
 def _with_settings(suite: Suite, chosen: dict[str, Any]) -> Suite:
-    """The suite with the chosen NAME.SETTING=VALUE applied. Raises ValueError if something else sets the same."""
+    """The suite with the chosen NAME.SETTING=VALUE applied. Raises ValueError if something else sets it too."""
     from dataclasses import replace
 
     names = dict(zip(("method", "stream"), suite.names(), strict=True))

@@ -83,14 +83,14 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
 
 
 def learns_in(known: Registry, backend: str, method: str, dtype: str) -> bool:
-    """Whether a kernel learns numbers of this dtype: not all learn complex ones."""
+    """Whether a kernel supports this dtype: not all support complex numbers."""
     from orfit_bench.learners.arguments import is_complex
 
     return not is_complex(dtype) or known.capabilities(backend, method).get("complex") == ""
 
 
 def learn_first_rows(backend: str, method: str, dtype: str) -> None:
-    """Learn rows of each shape that has code of its own: several at once and a single one, with predictions and not."""
+    """Learn rows in each way that has its own code: several rows and a single one, with and without predictions."""
     from orfit_bench.conformance.driver import Driver
     from orfit_bench.conformance.variants import variants
     from orfit_bench.plugins.registry import registry
@@ -116,7 +116,7 @@ def compile_kernel(backend: str, method: str, dtype: str) -> str:
         before = len(known.compiled(kernel)) if known.compiled else 0
         if known.compile:
             known.compile(kernel, dtype)
-        if known.compiled and len(known.compiled(kernel)) == before:  # then it is compiled by its first rows, or was
+        if known.compiled and len(known.compiled(kernel)) == before:  # the first rows compile it
             learn_first_rows(backend, method, dtype)
     except (Exception, SystemExit) as error:
         return describe_error(error)
