@@ -27,7 +27,7 @@ from orfit_bench.spec.stream import Rows
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
 MEMORY_BUDGET = 1e9
-"""Bytes that each metric may allocate."""
+"""Number of bytes that each metric may allocate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Cell:
 
 
 def _read_only(data: Data) -> Data:
-    """The data by views, which raise an error if a kernel writes to them; the arrays of the stream stay writable."""
+    """Views of the data that raise an error if a kernel writes to them; the arrays of the stream stay writable."""
 
     def view(array: Any) -> Any:
         if not isinstance(array, np.ndarray):
@@ -125,7 +125,7 @@ def run_cell(cell: Cell, memory_budget: float = MEMORY_BUDGET, timed: bool = Tru
     """Measure a cell and return its record, as JSON values; without times unless `timed`.
 
     Exceptions are recorded as "status" and "reason"; those of metrics, and warnings, as "notes". Metrics that would
-    allocate more bytes than `memory_budget` are not computed, which is noted too.
+    allocate more bytes than `memory_budget` are not computed, with a note.
     """
     try:
         with collect_notes() as notes:
@@ -180,7 +180,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
 
 
 def _check_count(learner: Any, rows: int) -> None:
-    """ValueError where a learner has counted more steps than the rows that it got."""
+    """Raise ValueError if a learner has counted more steps than rows."""
     if (steps := learner.live_state.n_steps) > rows:
         raise ValueError(
             f"the learner counts {steps} steps after {rows} rows: learn of its kernel returned more than it got, want "
@@ -189,14 +189,14 @@ def _check_count(learner: Any, rows: int) -> None:
 
 
 def _check_rows(data: Data, rows_hash: str) -> None:
-    """ValueError where rows in memory are others than before: then errors and deviations are those of other rows."""
+    """Raise ValueError if rows in memory have changed, since errors and deviations would be those of other rows."""
     found = _hash_of_rows(data)
     if found and found != rows_hash:
         raise ValueError("rows were changed while they were learned: the kernel writes to the memory of X or y")
 
 
 def identify_rows(cell: Cell) -> str:
-    """What identifies the rows of a cell, as in its record; empty if they cannot be loaded."""
+    """An identifier of the rows of a cell, as in its record; empty if they cannot be loaded."""
     try:
         return _identity_of_rows(cell, cell.data())
     except (Exception, SystemExit):  # the cell will say why
@@ -215,7 +215,7 @@ def _hash_of_rows(data: Data) -> str:
 
 
 def _key_of_rows(cell: Cell) -> str:
-    """What identifies rows that stay in a file and depend on no seed; empty for other rows."""
+    """An identifier of rows that stay in a file and do not depend on a seed; empty for other rows."""
     if depends_on_seed(find_stream(cell.stream), cell.stream_settings):
         return ""
     return make_key({"stream": cell.stream, "settings": dict(cell.stream_settings)})

@@ -1,4 +1,4 @@
-"""Cells on a cluster of Dask: each is a task, which a worker runs in a fresh process with its limits."""
+"""Cells on a Dask cluster: each is a task, which a worker runs in a fresh process with limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orfit_bench.jobs.provenance import provenance
 from orfit_bench.jobs.sessions import order_of, read_reply
 
 TIMING = "timing"
-"""The resource of workers on which cells are timed: one for each machine."""
+"""The Dask resource of workers on which cells are timed; one worker per machine should have it."""
 CONNECT_SECONDS = 20.0
 
 
@@ -49,15 +49,15 @@ class DaskExecutor:
 
     def __exit__(self, *_: object) -> None:
         if self._client.status == "running":
-            self._client.cancel(list(self._futures))  # what was not begun when the run ended early
+            self._client.cancel(list(self._futures))  # tasks that had not started when the run ended early
 
     @property
     def threads(self) -> dict[str, str]:
-        """The variables for numbers of threads in the environment of the cells, as far as they are set here."""
+        """The environment variables for numbers of threads in the cells, if they are set here."""
         return threads(os.environ | ONE_THREAD)
 
     def prepare(self, cells: Collection[Cell]) -> dict[str, float]:
-        """Remember the kernels, which the servers on the workers' machines import and compile at their start."""
+        """Store the kernels, which the servers on the workers' machines import and compile when they start."""
         self._kernels = kernels_of(cells)
         return {}
 
@@ -104,9 +104,9 @@ class DaskExecutor:
         return future
 
     def _leave_out(self, found: Finished, kernels: list[Kernel]) -> None:
-        """Leave kernels at whose import a server dies, or that replace functions, to their own cells.
+        """Leave kernels whose import ends a server, or that replace functions, to their own cells.
 
-        `kernels` are those of that server: what other cells report of it later changes nothing.
+        `kernels` are the kernels of that server; later reports of other cells about it change nothing.
         """
         if not isinstance(found.prepared, Exception):
             self._kernels = [kernel for kernel in self._kernels if kernel != found.prepared[0]]
@@ -121,7 +121,7 @@ class DaskExecutor:
 def connect(address: str) -> Any:
     """A client of the scheduler at this address.
 
-    Raises UnavailableError or ConnectionError if that is impossible, ValueError if this is no address.
+    Raises ValueError if the address is invalid, and UnavailableError or ConnectionError if there is no connection.
     """
     try:
         from distributed import Client
@@ -138,7 +138,7 @@ def connect(address: str) -> Any:
 
 
 def describe_workers(client: Any) -> str:
-    """How many workers of a cluster there are, and on how many of them cells can be timed."""
+    """The number of workers of a cluster, and of those on which cells can be timed."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     if not workers:
         return "no workers yet; cells run as soon as there are some"
@@ -148,8 +148,8 @@ def describe_workers(client: Any) -> str:
 
 
 def prepare_on_worker(kernels: list[Kernel], timed: bool) -> tuple[Kernel | None, dict[str, Any]]:
-    """Prepare a server as `prepare` does, and return the provenance of what runs there too."""
+    """Prepare a server as `prepare` does, and also return the provenance of its machine."""
     if timed:
-        with suppress(Exception):  # only the share of the limit would be missing
+        with suppress(Exception):  # only the share of the roofline limit would be missing
             roofline.ensure_measured()
     return prepare(kernels), provenance(threads())

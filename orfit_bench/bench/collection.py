@@ -35,8 +35,9 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     Returns
     -------
     xarray.Dataset
-        All cells, with coordinates for machine, versions, commit and date, and a hash of the first three as `run`. Of
-        equal cells with equal `run`, measured on the same rows, the latest with times is kept, or else the latest.
+        All cells, with coordinates for machine, versions, commit and date, and `run`, a hash of the first three. Of
+        equal cells with equal `run`, measured on the same rows, the latest with times is kept, or the latest if none
+        has times.
 
     Raises
     ------
@@ -61,19 +62,19 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
             continue  # the same errors without times
         if rows[i]:
             found.pop("", None)
-        else:  # not measured, on whatever rows
+        else:  # not measured, regardless of the rows
             found.clear()
         found[rows[i]] = int(i)
     return table.isel(cell=sorted(i for found in latest.values() for i in found.values()))
 
 
 def gather(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:
-    """The records as one Dataset; those of several machines or versions as `merge` keeps them, in their order.
+    """The records as one Dataset, in order; records of several machines or versions are kept as by `merge`.
 
     A record that was made elsewhere has its own provenance as `origin`.
     """
     origins = [record.get("origin", {}) for record in records]
-    usual: dict[str, Any] = next(filter(None, origins), {})  # for cells that nobody ran
+    usual: dict[str, Any] = next(filter(None, origins), {})  # for cells that were not run
     texts = [json.dumps(found or usual, sort_keys=True) for found in origins]
     parts = []
     for text in dict.fromkeys(texts):
@@ -89,8 +90,8 @@ def gather(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite:
 def runs(results: xarray.Dataset) -> list[str]:
     """Return the label of the run of each cell, "run 1", "run 2", ... in order of occurrence.
 
-    Runs on the same machine with the same versions and commit have one label, unless they measured the same cells on
-    other rows.
+    Runs on the same machine with the same versions and commit have the same label, unless they measured the same cells
+    on different rows.
     """
     if "run" not in results.coords:
         return ["run 1"] * results.sizes["cell"]
@@ -112,7 +113,7 @@ def origin(results: xarray.Dataset, name: str) -> list[str]:
 
 
 def _common(results: Sequence[xarray.Dataset]) -> dict[str, str]:
-    """The attributes of the latest result; what differs between runs is in coordinates of the cells."""
+    """The attributes of the latest result; those that differ between runs are coordinates of the cells."""
     last = max(results, key=lambda r: str(r.attrs["date"]))
     return {name: str(value) for name, value in last.attrs.items() if name != "format"}
 
@@ -128,7 +129,7 @@ def _with_origin(results: xarray.Dataset) -> xarray.Dataset:
 
 
 def _texts(results: xarray.Dataset, kind: Any) -> xarray.Dataset:
-    """Convert coordinates of texts to this kind: object, so that texts of any lengths can be concatenated, or back."""
+    """Convert string coordinates to this kind: object, so that strings of any length can be concatenated, or back."""
     names = [name for name, c in results.coords.items() if c.dtype.kind in "UO"]
     return results.assign_coords({name: results[name].astype(kind) for name in names})
 
@@ -180,5 +181,5 @@ def _markdown(table: pd.DataFrame, file: BinaryIO) -> None:
 
 
 def _one_line(cell: str) -> str:
-    """The text of a cell of a Markdown table, in which neither a bar nor the end of a line ends the cell."""
+    """The text of a cell of a Markdown table, with bars and ends of lines escaped."""
     return "<br>".join(cell.replace("|", "\\|").splitlines())

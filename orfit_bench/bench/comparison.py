@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     import xarray
 
 OF_TIMES = ("s", "1/s")
-"""Units of the metrics that are missing where cells were not timed."""
+"""Units of the metrics that are missing if cells were not timed."""
 
 
 DETAILS = ("seed", "model", "protocol", "dtype")
 DESCRIPTION = ("method", "backend", "stream", *DETAILS)
 """Coordinates that, with the settings, describe a cell."""
 MOST = 100
-"""So many cells of each result are looked at to say in what they differ."""
+"""Number of cells of each result that are compared to find a difference."""
 
 
 class Change(NamedTuple):
@@ -80,7 +80,7 @@ def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str],
 
 
 def _varying(cells: list[dict[str, Any]]) -> list[str]:
-    """The names of the details (such as the seed) and of the settings of streams in which these cells differ."""
+    """The names of the details (such as the seed) and stream settings in which these cells differ."""
     names = [name for name in dict.fromkeys(chain(*cells)) if name in DETAILS or name.startswith("stream_")]
     return [name for name in names if len({json.dumps(cell.get(name)) for cell in cells}) > 1]
 
@@ -121,7 +121,7 @@ def _difference(before: xarray.Dataset, after: xarray.Dataset) -> str:
 
 
 def _description(results: xarray.Dataset, i: int) -> dict[str, Any]:
-    """What describes a cell, with its settings by name."""
+    """The description of a cell, with its settings by name."""
     found = {name: str(results[name].values[i]) for name in DESCRIPTION}
     for name in ("settings", "stream_settings"):
         found |= {
@@ -180,14 +180,14 @@ def _relative(old: float, new: float, metric: Metric) -> float:
 
 
 def _worse(relative: float, new: float, metric: Metric) -> bool:
-    """Whether a change is a regression; a value that disappeared is one, a new value is not."""
+    """Whether a change is a regression. A value that disappeared is one; a value that appeared is not."""
     if math.isnan(relative):
         return math.isnan(new)
     return relative > 0 if metric.better == "lower" else relative < 0
 
 
 def _label(results: xarray.Dataset, i: int, varying: list[str]) -> str:
-    """The method with the settings that are not its defaults, the backend and the stream, and what varies."""
+    """The method with its non-default settings, the backend and the stream, and the details that vary."""
     method, backend = (str(results[name].values[i]) for name in ("method", "backend"))
     declared = registry().methods.get(method)
     defaults = with_defaults(declared, {}) if declared else {}

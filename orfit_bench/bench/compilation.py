@@ -14,11 +14,11 @@ SECONDS = 300.0
 
 
 def compile_ahead(cells: Iterable[Cell]) -> dict[str, float]:
-    """Compile what cells need, in several processes, and return the seconds that this took for each cell.
+    """Compile the kernels that cells need, in several processes, and return the seconds for each cell.
 
-    One cell for each method, backend, dtype, model and stream: what others compile is the same, or is compiled when
-    they are run. Errors are left to the run, which records them. Nothing is done for a single kernel or core, and for
-    backends that compile nothing.
+    One cell is compiled for each method, backend, dtype, model and stream: other cells need the same code, or compile
+    theirs when they run. Errors are left to the run, which records them. Nothing is compiled if there is only one
+    kernel or core, or for backends that do not compile.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def compile_ahead(cells: Iterable[Cell]) -> dict[str, float]:
     Returns
     -------
     dict
-        Key of a cell to the seconds of its first rows.
+        From the key of a cell to the seconds for its first rows.
     """
     kernels: dict[tuple[str, ...], dict[str, Cell]] = {}
     for cell in cells:
@@ -45,7 +45,7 @@ def compile_ahead(cells: Iterable[Cell]) -> dict[str, float]:
 
 
 def _first_rows(cells: list[Cell]) -> dict[str, float]:
-    """The seconds of the first rows of each cell that can be learned."""
+    """The seconds for the first rows of each cell that can be learned."""
     seconds = {}
     for cell in cells:
         try:

@@ -1,7 +1,7 @@
 """A Dataset as the bytes of a netCDF file, with a digest of each array and of the whole file.
 
-The digests of the arrays are an attribute of the Dataset. The digest of the file stands behind the end of the HDF5
-file, where readers of HDF5 ignore it. Files of earlier versions have no digests.
+The digests of the arrays are an attribute of the Dataset. The digest of the file follows the end of the HDF5 data,
+where HDF5 readers ignore it. Files of earlier versions have no digests.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ REMEDY = "if a program has changed these results, read them by orfit_bench.bench
 START = b"\nsha256 of the bytes before this line: "
 LENGTH = len(START) + 64 + 1
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-"""How files of HDF5 begin; the version of their header follows."""
+"""The first bytes of HDF5 files; the version of the header follows."""
 SMALLEST = 52
-"""Bytes that every file of HDF5 has."""
+"""Minimum length of an HDF5 file, in bytes."""
 PLACE_OF_LENGTH = {0: 40, 1: 44, 2: 28, 3: 28}
-"""Where the header of a version holds the length of the file, in 8 bytes."""
+"""The position of the length of the file, 8 bytes, in the header of each version."""
 
 
 def encode(dataset: xarray.Dataset) -> bytes:
@@ -41,7 +41,7 @@ def encode(dataset: xarray.Dataset) -> bytes:
 
 @contextmanager
 def _without_cluster() -> Iterator[None]:
-    """Keep xarray from asking the caller's cluster of Dask for a lock on our bytes, which fails."""
+    """Keep xarray from requesting a lock on our bytes from the caller's Dask cluster, which fails."""
     if "dask" not in sys.modules:
         yield
         return
@@ -52,7 +52,7 @@ def _without_cluster() -> Iterator[None]:
 
 
 def decode(data: bytes) -> xarray.Dataset:
-    """The Dataset in a file. Raises ValueError, which names the array, if it is damaged, or errors of HDF5."""
+    """The Dataset in a file. If it is damaged, raises ValueError that names the array, or an error of HDF5."""
     content = data[:-LENGTH]
     if not data.startswith(START, len(content)):
         _check_length(data)
@@ -68,13 +68,13 @@ def decode(data: bytes) -> xarray.Dataset:
 
 
 def is_intact(data: bytes) -> bool:
-    """Whether a file ends in the digest of what stands before it."""
+    """Whether a file ends with the digest of the bytes before it."""
     content = memoryview(data)[:-LENGTH]
     return data[len(content) :] == START + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
 def _check_length(data: bytes) -> None:
-    """ValueError if this is no file of HDF5, or a part of one: the library would crash when the process ends."""
+    """Raise ValueError unless this is a whole HDF5 file: otherwise the library would crash when the process ends."""
     if not data.startswith(SIGNATURE):
         raise ValueError("it does not start as files of HDF5 do")
     place = PLACE_OF_LENGTH.get(data[len(SIGNATURE)]) if len(data) > SMALLEST else None
@@ -84,7 +84,7 @@ def _check_length(data: bytes) -> None:
 
 
 def _read(content: bytes) -> tuple[xarray.Dataset, str]:
-    """The Dataset, and which of its digests does not fit, empty if all fit."""
+    """The Dataset, and a message about digests that do not match; empty if all match."""
     import xarray
 
     dataset = xarray.load_dataset(io.BytesIO(content), engine="h5netcdf")
@@ -94,7 +94,7 @@ def _read(content: bytes) -> tuple[xarray.Dataset, str]:
 
 
 def _find_damage(content: bytes) -> str:
-    """Which array of a damaged file was changed; empty if it cannot be read. Objects of HDF5 may fail to close."""
+    """The array of a damaged file that was changed; empty if it cannot be read. HDF5 objects may fail to close."""
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     try:
         return _read(content)[1]
@@ -106,7 +106,7 @@ def _find_damage(content: bytes) -> str:
 
 
 def _changed(expected: dict[str, str], found: dict[str, str]) -> str:
-    """What was changed, is missing or was added; empty if nothing."""
+    """The arrays that were changed, are missing or were added; empty if none."""
     wrong = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
     return " and ".join(f"the array {name!r}" if name else "the attributes" for name in wrong[:3])
 
@@ -122,7 +122,7 @@ def _digests(dataset: xarray.Dataset) -> dict[str, str]:
 
 
 def _bytes(values: np.ndarray[Any, Any]) -> str:
-    """Dtype and values of an array of numbers; NaNs with other bits are equal."""
+    """Dtype and hash of the values of a numeric array; all NaNs count as equal."""
     same = np.where(np.isnan(values), np.nan, values) if values.dtype.kind == "f" else values
     return f"{values.dtype.str} {hashlib.sha256(np.ascontiguousarray(same).data if same.size else b'').hexdigest()}"
 

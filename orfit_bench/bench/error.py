@@ -1,4 +1,4 @@
-"""The error of a learner on rows, and its name, by kind of method."""
+"""The error of a learner on rows and its name, for each kind of method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orfit_bench.spec.stream import Data, Rows
 from orfit_bench.tables.row_labels import check_rows_agree
 
 ROWS = 10_000
-"""Rows of a file that are predicted at once."""
+"""Number of rows of a file that are predicted at the same time."""
 Array = NDArray[Any]
 
 
@@ -47,7 +47,7 @@ def observed(y: Any) -> Any:
 
 
 def check_targets(learner: Any, X: Any, y: Any, name: str, first: int = 0) -> None:
-    """ValueError where targets are infinite or in another order than the rows, TypeError for those of another type."""
+    """Raise ValueError if targets are infinite or ordered differently from the rows, TypeError for another type."""
     check_rows_agree(X, y, name)
     targets = np.asarray(y)
     _check_type(learner, targets, name)
@@ -58,7 +58,7 @@ def check_targets(learner: Any, X: Any, y: Any, name: str, first: int = 0) -> No
 
 
 def _check_type(learner: Any, targets: NDArray[Any], name: str) -> None:
-    """TypeError unless they can be compared with predictions: a text is no number, 1.0 and "1" not the label 1."""
+    """Raise TypeError unless targets are comparable with predictions: a string is not a number, 1.0 not the label 1."""
     given = _types(targets)
     if learner.rule.method.traits.labels:
         known = _types(learner.classes_)
@@ -72,7 +72,7 @@ def _check_type(learner: Any, targets: NDArray[Any], name: str) -> None:
 
 
 def _types(values: NDArray[Any]) -> set[str]:
-    """The names of the types of all values, as Python's."""
+    """The names of the Python types of all values."""
     if values.dtype.kind != "O":
         return {type(value).__name__ for value in values.ravel()[:1].tolist()}
     return {type(v.item() if isinstance(v, np.generic) else v).__name__ for v in values.ravel()}
@@ -90,7 +90,7 @@ class ErrorMeasure:
     prequential: bool = False
     """Whether a prequential prediction can be compared with y."""
     has_targets: bool = True
-    """Whether y counts; else every row does, whatever its y."""
+    """Whether only rows with observed y count; otherwise all rows count."""
 
     def mean(self, learner: Any, rows: Rows, name: str = "y") -> float:
         """Return the mean over the rows with observed y, which errors call `name`; NaN if there are none."""
@@ -104,7 +104,7 @@ class ErrorMeasure:
         return float(errors.mean()) if len(errors) else float("nan")
 
     def _mean_in_chunks(self, learner: Any, rows: Rows, name: str) -> float:
-        """Return the mean over rows that are read from a file."""
+        """Return the mean over rows read from a file."""
         total, n = 0.0, 0
         for i, (X, y) in enumerate(Data(*rows).chunks(ROWS)):
             if self.has_targets:

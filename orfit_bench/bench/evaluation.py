@@ -1,4 +1,4 @@
-"""The metrics of a cell, and why others were not computed."""
+"""The metrics of a cell, and the reasons why others were not computed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric, Record
 
 REFUSED = " GB, more than "
-"""Part of the note about a metric that was not computed for its memory."""
+"""Part of the note about a metric that was not computed because of its memory."""
 
 
 def evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | None], list[str]]:
-    """The value of every metric, None if it does not apply, and why others were not computed.
+    """The value of every metric, or None if it does not apply, and notes on metrics that were not computed.
 
-    What a metric changes reaches no other one: the arrays of the record are read-only, and a metric of another
-    distribution gets a learner of its own.
+    Metrics cannot affect each other: the arrays of the record are read-only, and a metric of another distribution gets
+    its own copy of the learner.
     """
     values: dict[str, float | None] = {}
     notes = []
@@ -43,7 +43,7 @@ def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[floa
         record = replace(record, learner=record.learner.copy())
     needed = metric.memory(record) if metric.memory else 0.0
     if needed and not isinstance(record.data.X, np.ndarray):
-        needed += 8.0 * record.data.X.size  # rows that are in a file are read
+        needed += 8.0 * record.data.X.size  # rows in a file are read
     if needed > memory_budget:
         return None, f"needs {needed / 1e9:.3g}{REFUSED}{memory_budget / 1e9:.3g} GB"
     value = metric.measure(record)

@@ -23,7 +23,7 @@ from orfit_bench.jobs.sessions import Answer, ForkServer, Session
 MACHINE_SECONDS = 120.0
 """Time limit for measuring the roofline of the machine."""
 LAST_LINES = 3
-"""So many lines of what a cell printed are part of the reason why it failed."""
+"""Number of printed lines of a cell that are part of the reason why it failed."""
 
 
 class Executor(Protocol):
@@ -31,24 +31,24 @@ class Executor(Protocol):
 
     @property
     def threads(self) -> dict[str, str]:
-        """The variables for numbers of threads in the environment of the cells."""
+        """The environment variables for numbers of threads in the cells."""
 
     def prepare(self, cells: Collection[Cell]) -> dict[str, float]:
-        """Prepare for these cells; return the seconds for which kernels were compiled, by the keys of cells."""
+        """Prepare for these cells; return the seconds spent on compiling kernels, by the keys of cells."""
 
     def run_all(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
         """Run cells, and yield the key and the record of each as it finishes."""
 
 
 class SubprocessExecutor:
-    """Runs each cell in a fresh process; where processes cannot be forked, all in one process.
+    """Runs each cell in a fresh process; if processes cannot be forked, all cells in one process.
 
     The processes are forked from servers that have imported the kernels but run none of them.
 
     Parameters
     ----------
     jobs : int
-        Number of cells that run at the same time; threads wait for them.
+        Number of cells that run at the same time; a thread waits for each.
     timed : bool
         Whether to measure times.
     """
@@ -97,7 +97,7 @@ class SubprocessExecutor:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def run(self, cell: Cell, limits: Limits) -> dict[str, Any]:
-        """Run a cell and return its record; "timeout" and "crashed" are recorded too."""
+        """Run a cell and return its record, also if it timed out or crashed."""
         return record_of(cell, self._call(call_of(cell, limits, self._timed), limits.memory))
 
     def measure_machine(self, fresh: bool = False) -> Path:
@@ -127,7 +127,7 @@ class SubprocessExecutor:
             self._free.put(session)
 
     def _start_server(self) -> Session:
-        """Start a server; kernels at whose import it dies, or that replace functions, are left to their own cells."""
+        """Start a server; kernels whose import ends it, or that replace functions, are left to their own cells."""
         kernels = self._kernels
         while True:
             try:
@@ -146,7 +146,7 @@ class SubprocessExecutor:
 
 
 def record_of(cell: Cell, answer: Answer) -> dict[str, Any]:
-    """The record of a cell that ran in a process of its own, however it ended."""
+    """The record of a cell that ran in its own process, however it ended."""
     lines = printable(answer.output).strip().splitlines()[-LAST_LINES:]
     printed = f"; it printed at the end: {' / '.join(lines)}" if lines else ""
     if isinstance(answer.value, TimeoutError):
@@ -160,7 +160,7 @@ def record_of(cell: Cell, answer: Answer) -> dict[str, Any]:
 
 
 class InProcessExecutor:
-    """Runs cells in this process, without isolation and without limits of time and memory.
+    """Runs cells in this process, without isolation and without time and memory limits.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What runs in the process of a cell, and in the server that it is forked from, which has imported the kernels."""
+"""The code that runs in the process of a cell, and in the server from which it is forked after importing kernels."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from orfit_bench.jobs.processes import Call
 from orfit_bench.plugins.registry import registry
 
 NAMED = 3
-"""So many functions that a plugin replaced are named."""
+"""Number of functions replaced by a plugin that a message names."""
 
 USED = ("scipy.linalg", "scipy.ndimage")
-"""Modules that cells import while they run, and that are slow to import."""
+"""Modules that cells import while they run and that are slow to import."""
 READERS = ("pandas", "pyarrow.dataset", "pyarrow.compute", "zarr")
-"""Modules that cells import to read files, nearly a second each time; a server imports those that are used here."""
+"""Modules that cells import to read files, in nearly a second; a server imports those already imported here."""
 Kernel = tuple[str, str, str]
 """Backend, method and dtype."""
 
 
 class Limits(NamedTuple):
-    """What a cell may use: seconds, bytes of a metric, and bytes of its process.
+    """The limits of a cell: seconds, bytes of a metric, and bytes of its process.
 
-    Without the latter a process has no limit; one of a cluster has a share of its worker's.
+    Without the last, a process has no limit; on a cluster it has a share of the limit of its worker.
     """
 
     seconds: float
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
 
 _loaded: list[fingerprint.Fingerprint] = []
-"""One, in the server of the cells: taken before it imported a kernel."""
+"""The snapshot of functions that the server of the cells takes before it imports a kernel."""
 
 
 def call_of(cell: Cell, limits: Limits, timed: bool) -> Call:
@@ -61,7 +61,7 @@ def prepare(kernels: list[Kernel], readers: Sequence[str] = ()) -> Kernel | None
     _loaded[:] = [fingerprint.take()]
     code = fingerprint.take(packages)
     for backend, method, dtype in kernels:
-        if known.backends[backend].memory:  # it counts the memory of a device
+        if known.backends[backend].memory:  # a backend that counts the memory of a device
             continue
         with suppress(Exception):  # its cell records why
             kernel, load_kernel = known.kernel(backend, method), known.backends[backend].load

@@ -1,7 +1,7 @@
 """Learning a stream according to a protocol, and recording the errors; `measuring` measures the time.
 
-Errors are recorded in a run of their own: the stream is cut into short chunks for it, and the time would be dominated
-by the overhead of the calls. Both runs end in the same state, since chunking does not matter.
+Errors are recorded in a separate run: it cuts the stream into short chunks, so the overhead of calls would dominate the
+time. Both runs end in the same state, since chunking does not matter.
 """
 
 from __future__ import annotations

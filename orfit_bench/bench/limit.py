@@ -10,7 +10,7 @@ from orfit_bench.bench.roofline import Roofline
 def throughput(learner: Any, rows: int, roofline: Roofline | None) -> float | None:
     """Return the throughput that the declared cost and the measured rates allow, after one pass of `rows` rows.
 
-    None if no rates were measured, on a device, for nonlinear models (the cost of their functions is unknown), and if
+    None if no rates were measured, on a device, for nonlinear models (the cost of their functions is unknown), or if
     the cost is zero.
     """
     if roofline is None or not learner.rule.is_linear or learner.backend.device not in ("", "cpu"):

@@ -20,13 +20,13 @@ WARM_ROWS = 8
 BLOCK_ROWS = 64
 """Rows of the warm-up: enough for a kernel to process, and compile, a block."""
 ENOUGH_SECONDS, MOST_RUNS = 0.2, 9
-"""Short runs are repeated until this time is spent, but not more often than this."""
+"""Short runs are repeated until this time has passed, at most this number of times."""
 CALLS = 1000
 """Largest number of single-row calls that are timed."""
 
 
 def warm_up(make: CreateLearner, data: Data) -> float:
-    """Return the seconds that a first learner takes for a few rows, mainly to import and compile its kernel."""
+    """Return the seconds that a first learner needs for a few rows, mainly to import and compile its kernel."""
     begin = perf_counter()
     rows = data.cut(0, BLOCK_ROWS)
     learner = make().partial_fit(*rows).flush()

@@ -15,8 +15,8 @@ DEFAULTS: dict[str, Any] = {"hidden": [32], "activation": "tanh", "bias": True}
 def with_defaults(method: Method, given: Any) -> dict[str, Any]:
     """Check the description of a model and add its defaults.
 
-    If `given` is None, the model is linear, or for a layered method has one hidden layer of 32. Raises TypeError or
-    ValueError if the description is wrong or the method cannot learn this model.
+    If `given` is None, the model is linear; for a layered method it has one hidden layer of 32 units. Raises TypeError
+    or ValueError if the description is wrong or the method cannot learn this model.
     """
     if given is None and not method.state.layered:
         return {}

@@ -1,4 +1,4 @@
-"""Rows of a stream that are standardized by the running moments and get an intercept, as views."""
+"""Views of the rows of a stream that are standardized by running moments and have an intercept."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CHUNK = 4096
 
 
 class StandardizedRows(RowView):
-    """The rows of a stream, each standardized by the moments of the rows up to itself."""
+    """The rows of a stream, each standardized by the moments of all rows up to and including it."""
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows
         self._after: dict[int, Standardizer] = {0: Standardizer()}
-        """The transform after so many rows, where a slice ended."""
+        """The transform at the end of a slice, by the number of rows up to there."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -37,7 +37,7 @@ class StandardizedRows(RowView):
         return found
 
     def up_to(self, row: int) -> Standardizer:
-        """The transform after so many rows."""
+        """The transform after this number of rows."""
         done = max(at for at in self._after if at <= row)
         transform = self._after[done]
         for start in range(done, row, CHUNK):
@@ -47,7 +47,7 @@ class StandardizedRows(RowView):
 
 
 class TransformedRows(RowView):
-    """Rows that are transformed when they are read."""
+    """Rows that are transformed when read."""
 
     def __init__(self, rows: Any, transform: Callable[[Any], Any]) -> None:
         self._rows, self._transform = rows, transform
@@ -71,7 +71,7 @@ def preprocess(data: Data, standardise: bool, intercept: bool) -> Data:
 
 
 def _with_rows(data: Data, X: Any, transform: Callable[[Any], Any]) -> Data:
-    """The data with X in place of the rows, and with transformed test and validation rows; computed where in memory."""
+    """The data with X instead of the rows, and with transformed test and validation rows, computed if in memory."""
 
     def held_out(part: Any) -> Any:
         return part and (_computed(part[0], TransformedRows(part[0], transform)), part[1])
@@ -80,5 +80,5 @@ def _with_rows(data: Data, X: Any, transform: Callable[[Any], Any]) -> Data:
 
 
 def _computed(rows: Any, view: Any) -> Any:
-    """The rows of the view, as an array if the rows that it is made of are one."""
+    """The rows of the view, as an array if the underlying rows are an array."""
     return np.asarray(view) if isinstance(rows, np.ndarray) else view

@@ -1,4 +1,4 @@
-"""Protocols: the number of passes and of learners, and what is done to the rows before."""
+"""Protocols: the number of passes and of learners, and the preprocessing of the rows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Protocol:
     learners : int
         Number M of learners that share the rows: learner j learns rows j, j + M, ...
     round : int, optional
-        Rows per learner between two averages of all learners; by default a pass. The last round may be shorter.
+        Rows per learner between two averages of all learners; by default one pass. The last round may be shorter.
     standardise : bool
         Whether rows are standardized by the running moments of their columns, as by `orfit_bench.Standardizer`.
     intercept : bool
-        Whether rows get a column of ones.
+        Whether a column of ones is added to the rows.
 
     Raises
     ------

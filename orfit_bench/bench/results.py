@@ -1,4 +1,4 @@
-"""The results: one labelled Dataset, in memory and in a netCDF file. A value that does not apply is NaN, never zero."""
+"""The results: one labelled Dataset, in memory and in a netCDF file. A value that does not apply is NaN, not zero."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ METRICS = (
     "host_memory",
     "device_memory",
 )
-"""Metrics that tables and figures use by name."""
+"""Metrics that tables and figures access by name."""
 RENAMED = {"samples_per_second": "throughput", "deviation_P": "inverse_gram_error"}
-"""Metrics that earlier versions wrote under other names: old to new."""
+"""Metrics that earlier versions wrote under other names: from old to new name."""
 FILE = "file"
 """The stream of the user's files."""
 ROWS_HASH = "rows_hash"
-"""A coordinate that files of earlier versions lack."""
+"""A coordinate that is missing in files of earlier versions."""
 OTHER_FORMATS = (".csv", ".parquet", ".md", ".json", ".html", ".npz")
-"""Endings that a file of results does not have: nobody would take it for netCDF."""
+"""Endings that a file of results must not have, since they denote other formats than netCDF."""
 NO_MEMORY = "there is not enough memory to read this file"
 Get = Callable[[dict[str, Any]], Any]
 
@@ -106,7 +106,7 @@ KNOWN = (*COORDINATES, *NUMBERS, *SERIES, *METRICS)
 
 
 def stream_name(stream: str, settings: Mapping[str, Any]) -> str:
-    """The name of a stream; that of its file where it is the user's."""
+    """The name of a stream; for a file of the user, the name of the file."""
     path = settings.get("path") if stream == FILE else ""
     return str(path or "").rstrip("/").rsplit("/", 1)[-1] or stream
 
@@ -118,14 +118,14 @@ def stream_names(results: xarray.Dataset) -> list[str]:
 
 
 def per_cell() -> set[str]:
-    """The variables with a value for each cell that a run may write, metrics of plugins included."""
+    """The variables with one value per cell that a run may write, including metrics of plugins."""
     return {*COORDINATES, *NUMBERS, *METRICS, *registry().metrics}
 
 
 def to_dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:
     """Return the records as one Dataset over `cell`, with trajectories over `point` and error matrices over tasks.
 
-    The attributes versions, machine, commit and suite are JSON texts.
+    The attributes versions, machine, commit and suite are JSON strings.
     """
     import xarray
 
@@ -170,7 +170,7 @@ def _padded(arrays: list[NDArray[Any]], ndim: int) -> NDArray[np.float64]:
 
 
 def ensure_netcdf(path: Path) -> None:
-    """Raise ValueError if the ending of the path is that of another format."""
+    """Raise ValueError if the path has the ending of another format."""
     if path.suffix.lower() in OTHER_FORMATS:
         raise ValueError(f"{path}: results are netCDF, want .nc; orfit-bench export writes other formats of them")
 
@@ -197,22 +197,22 @@ def load(path: str | Path) -> xarray.Dataset:
     Returns
     -------
     xarray.Dataset
-        Metrics that an earlier version wrote under other names have their present names.
+        The results; metrics that an earlier version wrote under other names are renamed.
 
     Raises
     ------
     OSError
-        If there is no such regular file, or it cannot be read.
+        If the path is not a regular file, or cannot be read.
     ValueError
         If the file is damaged, or not a file of results of this version.
     MemoryError
-        If the file takes more memory than there is, and no damage was found before.
+        If there is not enough memory to read the file, and no damage was found before.
     """
     return checked(read(Path(path)), path)
 
 
 def read(path: Path) -> xarray.Dataset:
-    """A file of `write`, whose digests fit, whatever results it holds. Raises as `load` does."""
+    """Read a file of `write` with any results, and check its digests. Raises the same errors as `load`."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: this is a folder, want a file of results")
     ensure_regular(path)
@@ -234,7 +234,7 @@ def read(path: Path) -> xarray.Dataset:
 
 
 def checked(results: xarray.Dataset, path: str | Path) -> xarray.Dataset:
-    """The results of a benchmark in a file, with the present names. Raises ValueError if they are something else."""
+    """The results of a benchmark, with current names. Raises ValueError if the file contains something else."""
     results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})
     if ROWS_HASH not in results and "cell" in results.sizes:
         results = results.assign_coords({ROWS_HASH: ("cell", np.full(results.sizes["cell"], ""))})
@@ -252,7 +252,7 @@ def checked(results: xarray.Dataset, path: str | Path) -> xarray.Dataset:
 
 
 def _missing(results: xarray.Dataset) -> str:
-    """Which variables and attributes are missing; empty if none."""
+    """A message about missing variables and attributes; empty if there are none."""
     origin = (*ORIGIN, "run") if "run" in results.variables else ()
     missing = [name for name in ATTRIBUTES if name not in results.attrs]
     missing += [name for name in (*KNOWN, *origin) if name not in results.variables]
@@ -260,7 +260,7 @@ def _missing(results: xarray.Dataset) -> str:
 
 
 def _shapes(results: xarray.Dataset) -> str:
-    """Which variable has wrong dimensions; empty if none."""
+    """A message about a variable with wrong dimensions; empty if there is none."""
     hint = "" if "cell" in results.dims else "; select cells with a list, as in isel(cell=[0])"
     for name in KNOWN:
         want = ("cell", *SERIES[name][1]) if name in SERIES else ("cell",)
@@ -270,7 +270,7 @@ def _shapes(results: xarray.Dataset) -> str:
 
 
 def _tables(results: xarray.Dataset) -> str:
-    """Which text is not the expected JSON; empty if none."""
+    """A message about a string that is not the expected JSON; empty if there is none."""
     for name in TABLES:
         texts = [results.attrs[name]] if name in results.attrs else []
         texts += list(results[name].values) if name in results.variables else []

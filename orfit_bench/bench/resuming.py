@@ -1,4 +1,4 @@
-"""Which finished cells of an interrupted run are measured again when it is resumed."""
+"""Selection of the finished cells of an interrupted run that are measured again when it is resumed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NO_MEMORY = REFUSED, MemoryError.__name__
 def not_resumed(
     cells: Iterable[Cell], streams: Collection[Stream], limits: Limits, finished: Mapping[str, Record]
 ) -> list[str]:
-    """The keys of finished cells that other limits may have changed, or that learned other rows.
+    """The keys of finished cells whose outcome other limits might change, or that learned other rows.
 
-    Only streams that are objects of this process, `streams`, can make other rows while their declarations are equal.
+    Only `streams`, which are objects of this process, can have equal declarations but other rows.
     """
     names, known = {stream.name for stream in streams}, dict[str, str]()
     again = []
@@ -40,5 +40,5 @@ def not_resumed(
 
 
 def _is_limited(record: Record) -> bool:
-    """Whether a cell might have ended otherwise within other limits of time and memory."""
+    """Whether other limits of time and memory might change the outcome of a cell."""
     return record["status"] != "ok" or any(sign in note for note in record["notes"] for sign in NO_MEMORY)

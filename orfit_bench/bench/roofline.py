@@ -47,14 +47,14 @@ class Roofline:
         return float(np.exp(np.interp(np.log(max(size, 1.0)), np.log(sizes), np.log(rates))))
 
     def seconds(self, flops: float, moved: float, size: float, dtype: str) -> float:
-        """Return the least time for `flops` operations and `moved` bytes, with a working set of `size` bytes."""
+        """Return the minimum time for `flops` operations and `moved` bytes, with a working set of `size` bytes."""
         return max(flops / self.matrix_product[dtype], moved / self.bandwidth_at(size))
 
 
 def measure() -> Roofline:
     """Measure the roofline, in about three seconds. BLAS must use a single thread in this process."""
     rates = [max(_rate(loop) for loop in _loops(size)) for size in SIZES]
-    fastest = np.maximum.accumulate(rates[::-1])[::-1].tolist()  # what 64 KiB allow, 4 KiB allow too
+    fastest = np.maximum.accumulate(rates[::-1])[::-1].tolist()  # a smaller working set is at least as fast
     products = {dtype: _rate(_product(dtype)) for dtype in DTYPES}
     return Roofline(dict(zip(map(str, SIZES), fastest, strict=True)), products)
 
@@ -101,7 +101,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _loops(size: int) -> Iterator[Loop]:
-    """A sum, an addition of vectors and a scaling in place: which of them is fastest depends on the size."""
+    """A sum, an addition of vectors and a scaling in place; the fastest of them depends on the size."""
     x = np.ones(size // 8)
     rows = _repeated(x)
     yield lambda: np.vecdot(rows, x).size * x.nbytes

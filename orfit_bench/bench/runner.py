@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 300.0
 LEAST_MEMORY = 32e6
-"""Bytes that each cell may allocate in any case, or threads cannot start that other threads wait for."""
+"""Minimum memory limit of a cell, in bytes; with less, threads that other threads wait for cannot start."""
 RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
 """Runs cells, and yields the key and the record of each as it finishes."""
 
@@ -71,19 +71,19 @@ def run(
         quarters of the machine's memory, divided by `jobs`. It has no effect with `isolate=False`, and on systems other
         than Linux.
     jobs : int
-        Number of cells that run at the same time, each in its process. With several, errors are measured and times are
-        not, since cells would slow each other down. Needs `isolate`, and Linux.
+        Number of cells that run at the same time, each in its own process. With more than one, errors are measured but
+        times are not, since cells would slow each other down. Requires `isolate` and Linux.
     timed : bool, optional
-        Whether to measure times too. By default without `client` and with jobs=1. On a cluster, timed cells run only on
-        workers with the resource "timing", of which a machine should have one.
+        Whether to measure times too. Default: only without `client` and with jobs=1. On a cluster, timed cells run only
+        on workers with the resource "timing", of which each machine should have one.
     client : distributed.Client, optional
-        A cluster of Dask whose workers run the cells, each in its process (extra `dask`). Their machines, versions and
+        A Dask cluster whose workers run the cells, each in its own process (extra `dask`). Their machines, versions and
         commits are part of the results.
     fresh : bool
         Whether to discard the finished cells of an interrupted run.
     progress : callable, optional
         Called as progress(done, total, record): first with the number of resumed cells and None, then after each cell.
-        Absent cells are not counted. By default lines on stderr; None shows nothing.
+        Absent cells are not counted. By default prints lines on stderr; None shows nothing.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def run(
         records = _run_all(planned, run_all, journal, fresh, report)
         table = gather(records, origin, suite.config())
         if target is not None and journal is not None:
-            if not results.is_empty(table):  # it must not replace earlier results
+            if not results.is_empty(table):  # an empty table must not replace earlier results
                 results.write(table, target)
             journal.remove(cell.key for cell, _ in planned)
     return table
@@ -159,7 +159,7 @@ def _executor(isolate: bool, jobs: int, timed: bool, client: Any) -> AbstractCon
 
 
 def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
-    """The declarations that cells need, by hook and name; every metric is computed."""
+    """The declarations that cells need, by hook and name, including every metric."""
     yield from (("metrics", name) for name in registry().metrics)
     for cell in cells:
         yield from (("methods", cell.method), ("backends", cell.backend), ("streams", cell.stream))
@@ -167,7 +167,7 @@ def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
 
 
 def _take_over(journal: Journal, planned: list[tuple[Cell, str]], suite: Suite, limits: Limits) -> set[str]:
-    """The keys of the cells of an interrupted run that are not measured again; others leave the journal."""
+    """The keys of the cells of an interrupted run that are not measured again; removes the others from the journal."""
     finished = journal.read()
     again = not_resumed([cell for cell, _ in planned], suite.objects(), limits, finished)
     journal.remove(again)
@@ -175,7 +175,7 @@ def _take_over(journal: Journal, planned: list[tuple[Cell, str]], suite: Suite, 
 
 
 def _with_compilation(run_all: RunAll, compiled: Mapping[str, float]) -> RunAll:
-    """A function that runs cells, and adds the seconds for which each was compiled ahead to its first use."""
+    """A function that runs cells and adds the seconds of compilation in advance to the first use of each cell."""
 
     def run_compiled(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
         for key, record in run_all(cells):
@@ -187,7 +187,7 @@ def _with_compilation(run_all: RunAll, compiled: Mapping[str, float]) -> RunAll:
 
 
 def _with_limits(run_all: RunAll, limits: Limits) -> RunAll:
-    """A function that runs cells within these limits, and adds them to the record of each."""
+    """A function that runs cells within these limits and adds the limits to each record."""
 
     def run_limited(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
         for key, record in run_all(cells):
@@ -212,7 +212,7 @@ def _run_all(
 def _check_output(output: Path, files: Iterable[Path]) -> Path:
     """Raise OSError or ValueError if the output or its journal cannot be written, before the first cell is run.
 
-    files are those of the user, which are not overwritten.
+    `files` are input files of the user, which must not be overwritten.
     """
     for path in files:
         ensure_distinct(path, output, "rows")

@@ -44,9 +44,9 @@ def resolve_method(selector: Any) -> Selection[Method]:
 
 
 def resolve_stream(selector: Any, overriding: Mapping[str, Mapping[str, Any]]) -> Selection[Stream]:
-    """Look up a stream, with sampling settings. Raises ValueError or TypeError if the selector is wrong.
+    """Look up a stream, with its settings. Raises ValueError or TypeError if the selector is wrong.
 
-    `overriding` holds settings by the name of the stream, on which may depend what it offers.
+    `overriding` has settings by the name of the stream; the targets that a stream offers can depend on them.
     """
     if isinstance(selector, Stream):
         _ensure_registered(selector)
@@ -59,7 +59,7 @@ def resolve_stream(selector: Any, overriding: Mapping[str, Mapping[str, Any]]) -
 
 
 def find_stream(name: str) -> Stream:
-    """The stream of a name: one of the plugins, or that of the user's files. Raises ValueError if there is none."""
+    """The stream with this name, of a plugin or of the user's files. Raises ValueError if there is none."""
     known = registry().streams
     if name not in known and (is_url(name) or name.lower().endswith(tuple(FORMATS))):
         raise ValueError(f"no stream {name!r}: rows of a file are Stream.from_file(path, target), or --data FILE")
@@ -81,7 +81,7 @@ class _Supplier:
 
 
 def _ensure_registered(stream: Stream) -> None:
-    """Register a stream of this process under its name, so that cells find it; that of a file is found anyway."""
+    """Register a stream of this process by name, so that cells find it; the stream of a file needs no registration."""
     known = registry().streams.get(stream.name)
     if stream.name == FILE.name or known is stream:
         return
@@ -122,12 +122,12 @@ def check_keys(table: Any, keys: Sequence[str], owner: str) -> None:
             raise ValueError(f"{owner} has no {key!r}{suggest(key, keys)}")
 
 
-LABELS = ". If the labels are floats such as 1.0, convert them to integers or texts"
-"""A hint where a classifier finds no labels: pandas turns a column of integers with a missing value into floats."""
+LABELS = ". If the labels are floats such as 1.0, convert them to integers or strings"
+"""A hint if a classifier gets no labels: pandas turns a column of integers with a missing value into floats."""
 
 
 def no_stream_message(method: Method, streams: Sequence[Stream]) -> str:
-    """The error message if a method can learn none of the selected streams."""
+    """The error message if a method cannot learn any of the selected streams."""
     hint = LABELS if method.traits.labels else ""
     names = list(dict.fromkeys(stream.name for stream in streams))
     refused = f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(names)}"

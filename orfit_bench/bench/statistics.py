@@ -87,9 +87,9 @@ def over_seeds(results: xarray.Dataset) -> list[list[int]]:
 def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
     """Compare all pairs of methods that learned common streams and seeds, smallest p-values first.
 
-    A pair of errors belongs to one stream and seed; the errors of several backends or runs are averaged first, and
-    those of several seeds with the same rows, such as the rows of a file. If all pairs belong to one stream, the result
-    is about that stream only.
+    A pair of errors belongs to one stream and seed. Errors of several backends or runs are averaged first, as are those
+    of several seeds with the same rows, such as the rows of a file. If all pairs belong to one stream, the result
+    applies only to that stream.
     """
     cases = _groups(results.assign_coords(sample=("cell", _samples(results))), (*CASE, "sample"))
     errors: dict[tuple[str, ...], dict[tuple[str, ...], float]] = defaultdict(dict)
@@ -111,7 +111,7 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
 
 
 def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[float]:
-    """The values of cells; cells with the same rows and the same value are one sample, and count once."""
+    """The values of cells; cells with the same rows and the same value count as one sample."""
     samples = _samples(results)
     return list(
         {(samples[i], value): value for i in cells if not isnan(value := float(results[name].values[i]))}.values()
@@ -119,7 +119,7 @@ def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[f
 
 
 def _samples(results: xarray.Dataset) -> list[str]:
-    """What identifies the rows of each cell among the cells of its stream: their hash, or the seed."""
+    """An identifier of the rows of each cell among the cells of its stream: their hash, or the seed."""
     hashes = results[ROWS_HASH].values if ROWS_HASH in results.coords else [""] * results.sizes["cell"]
     return [str(known or f"seed {seed}") for known, seed in zip(hashes, results["seed"].values, strict=True)]
 

@@ -50,10 +50,10 @@ class Suite:
     Parameters
     ----------
     methods, streams : sequence of str or mapping
-        Names, or tables {"name": ..., "settings": {...}}; a method may have a "model" {"hidden": [32], ...}, and a
-        stream may be a `Stream`, such as `Stream.from_file("rides.parquet", "fare")`. By
-        default all methods, and for each method the `DEFAULT_STREAMS` of its kind. Every named method must be able to
-        learn at least one of the streams, and every stream must be learned by at least one method.
+        Names, or tables {"name": ..., "settings": {...}}; a method can have a "model" {"hidden": [32], ...}, and a
+        stream can be a `Stream`, such as `Stream.from_file("rides.parquet", "fare")`. By default all methods, and for
+        each method the `DEFAULT_STREAMS` of its kind. Every named method must be able to learn at least one of the
+        streams, and at least one method must be able to learn each stream.
     backends : sequence of str
         By default all backends that can compute the method; if none can, all are reported as absent.
     rows, features : sequence of int
@@ -65,7 +65,7 @@ class Suite:
     dtype : str
         "float64" or "float32".
     settings : mapping of mappings
-        By the name of a method or stream: override the settings of all its entries.
+        Settings by the name of a method or stream, which override those of all its entries.
 
     Raises
     ------
@@ -147,11 +147,11 @@ class Suite:
         return list(dict.fromkeys(path for stream in streams for path in stream.declared.files()))
 
     def objects(self) -> list[Stream]:
-        """Return the streams that are no names but objects of this process, whose rows no file tells from others."""
+        """Return the streams that are objects of this process instead of names, whose rows a file cannot identify."""
         return [s for s in self.streams if isinstance(s, Stream) and s.name != FILE.name]
 
     def _omitted(self, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-        """(method, backend) that are left out: no backends were named, and another backend can compute the method."""
+        """The pairs (method, backend) that are left out: no backend was named, and another can compute the method."""
         if self.backends:
             return set()
         computable = {(method, backend) for method, backend in pairs if not registry().absence(backend, method)}
@@ -159,7 +159,7 @@ class Suite:
         return {pair for pair in pairs if pair not in computable and pair[0] in methods}
 
     def _selected(self) -> tuple[list[Selection[Method]], list[Selection[Stream]]]:
-        """The methods and streams, with defaults for those not named. Raises ValueError if they do not fit together."""
+        """The methods and streams, with defaults if none are named. Raises ValueError if they do not fit together."""
         names = [s.name for s in {id(stream): stream for stream in self.objects()}.values()]
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"two streams are called {repeated[0]!r}: give each a name of its own, name=...")
