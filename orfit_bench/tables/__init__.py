@@ -1,1 +1,1 @@
-"""Tables: their columns as arrays, the names of these, and files of rows."""
+"""Tables: their columns as arrays, the names of the columns, and files of rows."""

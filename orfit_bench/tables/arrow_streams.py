@@ -16,10 +16,10 @@ CONTINUATION = b"\xff\xff\xff\xff"
 
 
 class ArrowStream:
-    """A file of record batches one behind the other, such as a process writes to a pipe."""
+    """A file of consecutive record batches, such as a process writes to a pipe."""
 
     def __init__(self, name: str, place: str, filesystem: Any) -> None:
-        """A place in a file system of pyarrow, None if it is local; `name` is for messages."""
+        """`place` is a path in a pyarrow file system, which is None if local; `name` is used in messages."""
         self.name, self._place, self._filesystem = name, place, filesystem
         with readable(name), self._reader() as reader:
             check_distinct(reader.schema.names, name)
@@ -38,7 +38,7 @@ class ArrowStream:
             return sum(batch.num_rows for batch in reader)
 
     def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
-        """The rows from `start` on, in batches."""
+        """Yield the rows in batches, starting at row `start`."""
         with readable(self.name), self._reader() as reader:
             for batch in reader:
                 for a in range(min(start, batch.num_rows), batch.num_rows, sources.BATCH):
@@ -47,7 +47,7 @@ class ArrowStream:
 
 
 def is_stream(place: str, filesystem: Any) -> bool:
-    """Whether a file has Arrow's stream format and not its file format, whatever its ending is."""
+    """Whether a file has Arrow's stream format rather than its file format, regardless of its ending."""
     with _opened(place, filesystem) as file:
         return bool(file.read(len(CONTINUATION)) == CONTINUATION)
 

@@ -1,6 +1,6 @@
-"""The numbers of the columns of a table, which narwhals reads; columns that hold no numbers are refused.
+"""The numbers of the columns of a table, read through narwhals; columns that are not numeric are refused.
 
-narwhals is imported when the first column arrives.
+narwhals is imported when the first column is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REMEDIES = {
 def side_by_side(
     columns: list[Any], argument: str, rows: int, missing: bool, dtype: np.dtype[Any]
 ) -> np.ndarray[Any, Any]:
-    """The columns side by side (rows, columns)."""
+    """The columns as one array (rows, columns)."""
     values = np.empty((rows, len(columns)))
     refused = [refusal for column in columns if rows and (refusal := _refusal(column))]
     if refused:
@@ -40,7 +40,7 @@ def side_by_side(
 
 
 def numbers(column: Any, argument: str, name: str, missing: bool, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The numbers of one column as doubles, integers among them such that `dtype` holds them."""
+    """The numbers of one column as doubles; integers must be exact in `dtype`."""
     if not len(column):
         return np.empty(0)
     if not (missing and column.null_count() == len(column)) and (refusal := _refusal(column)):
@@ -67,9 +67,9 @@ def numbers(column: Any, argument: str, name: str, missing: bool, dtype: np.dtyp
 
 
 def narrowed(column: Any, where: str) -> Any:
-    """Integers of 128 bits, which NumPy and Arrow lack, as those of 64; other columns as they are.
+    """Convert integers of 128 bits, which NumPy and Arrow lack, to 64 bits; return other columns unchanged.
 
-    ValueError for an integer that needs more bits.
+    Raises ValueError for an integer that needs more bits.
     """
     import narwhals as nw
 
@@ -85,7 +85,7 @@ def narrowed(column: Any, where: str) -> Any:
 
 
 def _refusal(column: Any) -> str:
-    """Why a column is refused; empty if it holds numbers."""
+    """The reason why a column is refused; empty if it is numeric."""
     import narwhals as nw
 
     dtype = column.dtype
@@ -102,7 +102,7 @@ def _refusal(column: Any) -> str:
 
 
 def check_no_gaps(column: Any, argument: str, name: str) -> None:
-    """ValueError where values are missing; NaN among floating-point numbers is found with all that is not finite."""
+    """Raise ValueError if values are missing; NaN among floating-point numbers is found by the check for finiteness."""
     gaps = column.null_count() if len(column) and not _is_plain_float(column) else 0
     if gaps:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
@@ -113,6 +113,6 @@ def check_no_gaps(column: Any, argument: str, name: str) -> None:
 
 
 def _is_plain_float(column: Any) -> bool:
-    """Whether a column is a NumPy array of floats in pandas, where missing is NaN."""
+    """Whether a column of pandas is a NumPy array of floats, in which missing values are NaN."""
     dtype = getattr(column.to_native(), "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind == "f"

@@ -1,6 +1,6 @@
-"""Tables as arrays: pandas, polars, Arrow and all else that narwhals reads, and xarray's arrays.
+"""Tables as arrays: pandas, polars, Arrow and other tables that narwhals supports, and arrays of xarray.
 
-narwhals is imported when the first table arrives.
+narwhals is imported when the first table is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orfit_bench.tables.names import NamedValues, arrange, check_distinct, quote
 from orfit_bench.tables.pandas_index import index_columns
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
-"""Attributes of the types of tables and of their columns; no array has one of them."""
+"""Attributes that identify types of tables and of their columns; arrays have none of them."""
 
 
 def read_columns(
@@ -27,10 +27,10 @@ def read_columns(
     width: int | None = None,
     dtype: np.dtype[Any] = DOUBLE,
 ) -> NamedValues:
-    """The numbers of a table or column in the order of the known names; all else as it is, without names.
+    """The numbers of a table or column in the order of the known names; other values are returned without names.
 
-    With `missing`, missing numbers are NaN. `width` is the number of columns of earlier rows without names, and `dtype`
-    the one that has to hold all integers. TypeError or ValueError names the columns that are refused.
+    With `missing`, missing numbers are NaN. `width` is the number of columns of earlier rows without names; all
+    integers must be exact in `dtype`. Raises TypeError or ValueError that names the columns that are refused.
     """
     if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
         return NamedValues(value)
@@ -62,7 +62,7 @@ def read_columns(
 
 
 def refuse_named_rows(rows: Any, argument: str) -> None:
-    """TypeError for a list of rows whose entries have names: each may have another order."""
+    """Raise TypeError for a list of rows whose entries have names, since each can have another order."""
     if not isinstance(rows, (list, tuple)):
         return
     if not any(hasattr(kind, "iloc") or hasattr(kind, "coords") for kind in set(map(type, rows))):
@@ -79,22 +79,22 @@ def refuse_named_rows(rows: Any, argument: str) -> None:
 
 
 def is_table(value: Any) -> bool:
-    """Whether it is a table, or a column of one."""
+    """Whether the value is a table or a column of a table."""
     return any(hasattr(type(value), name) for name in TABLE_PROTOCOLS)
 
 
 def has_columns(value: Any) -> bool:
-    """Whether it is a table, a column, or an array of xarray, whose columns may have names."""
+    """Whether the value is a table, a column, or an array of xarray; their columns can have names."""
     return is_table(value) or is_data_array(value)
 
 
 def is_of_dask(value: Any) -> bool:
-    """Whether Dask computes it."""
+    """Whether the value is a Dask collection."""
     return hasattr(value, "dask") and hasattr(value, "compute")
 
 
 def read_labels(value: Any) -> Any:
-    """The labels of a column, or of a table with one column, as an array or list; all else as it is."""
+    """The labels of a column, or of a table with one column, as an array or list; other values unchanged."""
     if type(value) is np.ndarray or isinstance(value, (list, tuple)):
         return value
     if is_data_array(value):
@@ -114,14 +114,14 @@ def read_labels(value: Any) -> Any:
 
 
 def _stored_names(table: Any, known: tuple[str, ...]) -> list[str]:
-    """The columns of a table that are no index of pandas; an index that the first table had as a column is one."""
+    """The columns of a table without those of a pandas index, unless the first table had the index as a column."""
     schema = getattr(table.to_native(), "schema", None)
     hidden = index_columns(table.columns, getattr(schema, "metadata", None))
     return [name for name in table.columns if name not in hidden or name in known]
 
 
 def _as_narwhals(value: Any, argument: str) -> Any:
-    """A DataFrame or Series of narwhals; None for what it does not know."""
+    """The value as a DataFrame or Series of narwhals; None if narwhals does not support it."""
     import narwhals as nw
 
     if is_of_dask(value):
@@ -152,7 +152,7 @@ def _as_narwhals(value: Any, argument: str) -> Any:
 
 
 def _with_text_names(value: Any, argument: str) -> Any:
-    """A DataFrame of pandas with texts as names of its columns, since narwhals selects columns by texts alone."""
+    """A pandas DataFrame with strings as column names, since narwhals selects columns only by strings."""
     if not (hasattr(value, "iloc") and hasattr(value, "columns")):
         return value
     names = list(value.columns)
@@ -162,5 +162,5 @@ def _with_text_names(value: Any, argument: str) -> Any:
 
 
 def _is_plain(table: Any) -> bool:
-    """Whether all columns of a DataFrame of pandas are NumPy arrays of real numbers, which it converts at once."""
+    """Whether all columns of a pandas DataFrame are NumPy arrays of real numbers, which it converts in one step."""
     return hasattr(table, "iloc") and all(isinstance(t, np.dtype) and t.kind in "biuf" for t in table.dtypes)

@@ -1,4 +1,4 @@
-"""The first bytes of local files: a file whose content does not match its ending is refused with a clear message."""
+"""Check of the first bytes of local files: a file whose content does not match its ending is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAGIC = {
     b"\x89HDF": "HDF5",
     b"SQLite format 3": "SQLite",
 }
-"""What files with these first bytes hold."""
+"""The format of files with these first bytes."""
 WANTED = {
     "parquet": ("Parquet",),
     "ipc": ("Arrow's file format", "Arrow's stream format"),
@@ -30,12 +30,12 @@ WANTED = {
     "csv": ("",),
     "csv.gz": ("gzip",),
 }
-"""What files of these formats hold; a text file begins with no such bytes."""
+"""The contents of files of these formats; a text file must not begin with bytes of another format."""
 NAMES = {"parquet": "Parquet", "ipc": "Arrow or Feather", "npy": "NPY", "csv": "a text file", "csv.gz": "gzip"}
 
 
 def check_content(path: str, kind: str) -> None:
-    """ValueError if a local file is empty, or begins as a file of another format than its ending says.
+    """Raise ValueError if a local file is empty, or if its first bytes do not match its ending.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def check_content(path: str, kind: str) -> None:
 
 @contextmanager
 def distinct_columns(path: str, place: str, filesystem: Any, kind: str) -> Iterator[None]:
-    """A refusal of Parquet or Arrow files for columns of the same name becomes a ValueError with this name."""
+    """Turn errors of pyarrow about columns with the same name into a ValueError that contains the name."""
     import pyarrow as pa
     import pyarrow.dataset as ds
     import pyarrow.fs

@@ -1,4 +1,4 @@
-"""CSV files: their separators and decimal points, and columns of integers, which become numbers where they have to."""
+"""CSV files: separators, decimal points, and integer columns, which are read as floating point if necessary."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from orfit_bench.tables.sources import NOT_UTF8, ArrowSource, Batch, Source, arr
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 QUOTED = re.compile(r'"[^"]*"')
-"""A name in quotation marks, which may hold any separator."""
+"""A name in quotation marks, which can contain any separator."""
 OTHER_SEPARATORS = (";", "\t", "|")
-"""What separates the columns of a CSV file whose header has no comma."""
+"""Possible separators of the columns of a CSV file whose header has no comma."""
 NO_NUMBER = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to double: invalid value ('.*')", re.S
 )
-"""The message of pyarrow where a text is among numbers: the column, the line if it is known, and the text."""
+"""The message of pyarrow for a string among numbers: the column, the line if known, and the string."""
 MEBIBYTE = 1 << 20
 HEADER = 64 * MEBIBYTE
-"""Bytes in which the end of the header of a CSV file is sought."""
+"""Number of bytes that are searched for the end of the header of a CSV file."""
 
 
 class CsvSource(ArrowSource):
-    """CSV files whose columns of integers are read as doubles, since later rows may hold fractions.
+    """CSV files whose integer columns are read as doubles, since later rows can contain fractions.
 
-    A column with numbers beyond 2^53 is read as integers from then on if it holds nothing else, so that none is
-    rounded here.
+    Once a column has numbers beyond 2^53, it is read as integers if it contains nothing else, so that none is rounded
+    here.
     """
 
     options = ""
-    """What polars has to know to read it, as further arguments of a call."""
+    """Additional arguments with which polars reads the file."""
 
     def __init__(
         self, name: str, opened: Callable[[dict[str, Any]], Any], types: dict[str, Any], kinds: Mapping[str, str]
     ) -> None:
-        """`opened(types)` is the dataset of pyarrow with these types of columns, and `types` those to begin with."""
+        """`opened(types)` returns the pyarrow dataset with these column types; `types` are the initial types."""
         super().__init__(name, opened(types), kinds)
         self._opened, self._types = opened, types
         self._checked: set[str] = set()
@@ -57,7 +57,7 @@ class CsvSource(ArrowSource):
             yield batch
 
     def _read_numbers(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
-        """The rows from `start` on. ValueError that names the column where a text is among its numbers."""
+        """Yield the rows from row `start`. Raises ValueError that names a column with a string among its numbers."""
         try:
             yield from super().read(columns, start)
         except ValueError as error:
@@ -71,7 +71,7 @@ class CsvSource(ArrowSource):
             ) from error
 
     def _check_types(self, columns: Sequence[str]) -> None:
-        """Have columns read as integers if they hold nothing else."""
+        """Read columns as integers if they contain nothing else."""
         import pyarrow as pa
 
         for name in columns:
@@ -85,7 +85,7 @@ class CsvSource(ArrowSource):
         self._parts = list(zip(counts, self._dataset.get_fragments(), strict=True))
 
     def _refuse_rounded_integers(self, name: str) -> None:
-        """ValueError where a column holds nothing but integers, one of them too large for the integers of Arrow."""
+        """Raise ValueError if a column contains only integers and one is too large for the integers of Arrow."""
         import pyarrow as pa
 
         texts = self._opened({**self._types, name: pa.string()}).to_batches(columns=[name], batch_readahead=1)
@@ -114,13 +114,13 @@ class CsvSource(ArrowSource):
 
 
 def _is_rounded(text: str) -> bool:
-    """Whether float64 does not hold the integer of a text."""
+    """Whether float64 would round the integer in a string."""
     value = float(text)
     return math.isinf(value) or int(value) != int(text)
 
 
 def _has_large_numbers(column: Any) -> bool:
-    """Whether a column of doubles holds finite ones from 2^53 on, which may have been rounded."""
+    """Whether a column of doubles has finite values >= 2^53, which may have been rounded."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -131,13 +131,13 @@ def _has_large_numbers(column: Any) -> bool:
 
 
 def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, codes: Collection[str] = ()) -> Source:
-    """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers.
+    """A CSV file; pyarrow guesses types from the first rows, so integer columns are read as floating point.
 
-    Those among `codes` are read as texts where a number has leading zeros: there 01234 and 1234 differ. Hexadecimal
-    numbers (0x1F) in the first rows are texts.
+    Columns in `codes` are read as strings if a number has leading zeros, since 01234 and 1234 then differ. Hexadecimal
+    numbers (0x1F) in the first rows are strings.
 
-    A header without a comma outside of quotation marks, but with a semicolon, a tab or a bar, says that these separate
-    the columns, as the ending .tsv does of tabs; commas then are decimal ones where this makes texts numbers.
+    If the header has no comma outside of quotation marks, but a semicolon, a tab or a bar, that character separates the
+    columns; the ending .tsv selects tabs. Commas are then decimal if this turns strings into numbers.
     """
     import pyarrow as pa
     import pyarrow.csv
@@ -171,7 +171,7 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
 
 
 def _source(path: str, opened: Callable[[dict[str, Any]], Any], guessed: Any, types: dict[str, Any]) -> CsvSource:
-    """The source; columns that pyarrow guessed to hold integers, and cannot read as doubles, are texts in it."""
+    """The source; columns that pyarrow guessed to be integers but cannot read as doubles are strings."""
     import pyarrow as pa
 
     while True:
@@ -187,14 +187,14 @@ def _source(path: str, opened: Callable[[dict[str, Any]], Any], guessed: Any, ty
 
 
 def _kind(dtype: Any) -> str:
-    """What a column holds; pyarrow takes texts that are not in UTF-8 for binary data."""
+    """The kind of a column; pyarrow treats text that is not in UTF-8 as binary data."""
     import pyarrow.types as t
 
     return NOT_UTF8 if t.is_binary(dtype) else arrow_kind(dtype)
 
 
 def _has_leading_zeros(dataset: Any, name: str) -> bool:
-    """Whether a column of texts holds a number such as 01234."""
+    """Whether a string column contains a number such as 01234."""
     import pyarrow.compute as pc
 
     batches = dataset.to_batches(columns=[name], batch_readahead=1)
@@ -209,14 +209,14 @@ def _header(place: str, filesystem: Any) -> str:
     if filesystem is None and Path(place).is_dir():
         return ""
     header = b""
-    with local.open_input_stream(place) as file:  # decompresses what its ending calls compressed
+    with local.open_input_stream(place) as file:  # decompresses according to the ending
         while b"\n" not in header and len(header) < HEADER and (more := file.read(MEBIBYTE)):
             header += more
     return header.partition(b"\n")[0].decode(errors="replace")
 
 
 def _separator(header: str, is_tabbed: bool) -> str:
-    """What separates the columns of a CSV file, by its first line; tabs if there are some and its ending says so."""
+    """The separator of a CSV file, from its first line; tabs if there are any and the ending is .tsv."""
     unquoted = QUOTED.sub("", header)
     if is_tabbed and "\t" in unquoted:
         return "\t"
@@ -225,8 +225,9 @@ def _separator(header: str, is_tabbed: bool) -> str:
 
 
 def _block_size(header: int) -> int:
-    """Bytes to read at once, given those of the header: about a hundred rows, up to 32 MiB, and never less than a row.
+    """Number of bytes per block, given the size of the header: about 100 rows, up to 32 MiB, and at least one row.
 
-    Blocks of a few rows take most of the time to set up their columns, and pyarrow reads no row longer than a block.
+    In blocks of a few rows, setting up the columns dominates the time, and pyarrow cannot read a row longer than a
+    block.
     """
     return max(MEBIBYTE, min(256 * header, 32 * MEBIBYTE), 16 * header)

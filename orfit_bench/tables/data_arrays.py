@@ -1,4 +1,4 @@
-"""xarray's arrays as numbers with names, and the labels of a row, without an import of xarray or pandas."""
+"""Arrays of xarray as numbers with names, and the labels of a row, without importing xarray or pandas."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from orfit_bench.tables.names import NamedValues, arrange, refuse_unnamed
 
 FEATURES = ("feature", "features", "column", "columns", "variable", "variables")
-"""Names of the dimension of features in an xarray.DataArray."""
+"""Names of the feature dimension of an xarray.DataArray."""
 
 
 def is_data_set(value: Any) -> bool:
-    """Whether it is an xarray.Dataset."""
+    """Whether the value is an xarray.Dataset."""
     return hasattr(type(value), "data_vars") and hasattr(type(value), "to_dataarray")
 
 
 def is_data_array(value: Any) -> bool:
-    """Whether it is an xarray.DataArray."""
+    """Whether the value is an xarray.DataArray."""
     return hasattr(type(value), "coords") and hasattr(type(value), "dims") and hasattr(type(value), "to_numpy")
 
 
@@ -40,7 +40,7 @@ def read_data_array(value: Any, argument: str, known: tuple[str, ...], width: in
 
 
 def labels_of_entries(value: Any) -> list[Any] | None:
-    """The labels of the entries of a Series of pandas or of a DataArray of one dimension; None where there are none."""
+    """The labels of the entries of a pandas Series or a one-dimensional DataArray; None if there are none."""
     if hasattr(type(value), "iloc") and not hasattr(type(value), "columns"):
         return list(value.index)
     if not is_data_array(value) or value.ndim != 1 or value.dims[0] not in value.coords:
@@ -49,7 +49,7 @@ def labels_of_entries(value: Any) -> list[Any] | None:
 
 
 def _labels_features(value: Any, dim: Any) -> bool:
-    """Whether a dimension of a DataArray is that of the features: by its name, or since its labels are texts."""
+    """Whether a dimension of a DataArray is the feature dimension, by its name or because its labels are strings."""
     if str(dim).lower() in FEATURES:
         return True
     return dim in value.coords and value.coords[dim].dtype.kind in "UOT"

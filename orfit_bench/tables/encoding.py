@@ -1,4 +1,4 @@
-"""Columns as the numbers of rows: texts and missing values are refused by name, or encoded on request."""
+"""Columns as numeric rows: strings and missing values are refused with the column's name, or encoded on request."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from orfit_bench.tables.values import Array, Category, as_categories, as_numbers
 
 NUMBERS = ("number", "integer", "boolean")
 CATEGORIES = ("text", "integer", "boolean")
-"""Kinds of columns that may become one column for each of their values."""
+"""Kinds of columns that can be encoded as one column per value."""
 ENCODED = ("dictionary of int", "dictionary of uint", "dictionary of bool")
-"""How such kinds begin that Arrow or pandas (Categorical) encode themselves."""
+"""Prefixes of such kinds that are already encoded by Arrow or pandas (Categorical)."""
 MOST_CATEGORIES = 100
-"""Different values of a column that is encoded."""
+"""Largest number of distinct values of an encoded column."""
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How columns become numbers.
+    """Encoding of columns as numbers.
 
     Parameters
     ----------
     source : str
-        Its name, for messages.
+        The name of the source, for messages.
     columns : tuple of str
-        What is read.
+        The columns that are read.
     categories : dict
-        The values of a column; it becomes one column for each of them, with 1 where it has this value.
+        The values of a column, by its name. It becomes one column per value, which is 1 in rows with this value.
     indicators : tuple of str
-        Columns whose missing values become 0, each followed by a column with 1 where one is missing.
+        Columns whose missing values become 0, each followed by a column that is 1 in rows with a missing value.
     """
 
     source: str
@@ -102,7 +102,7 @@ class Encoding:
 
 
 def _first_text(source: Source, name: str) -> str:
-    """The first value of a column of texts that is not a number, and its row; empty if all are numbers."""
+    """The first value of a string column that is not a number, and its row; empty if all are numbers."""
     row = 0
     for batch in source.read([name], 0):
         for value in as_texts(batch[name]):
@@ -113,7 +113,7 @@ def _first_text(source: Source, name: str) -> str:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is a number in a file; 1_000 is one in Python alone."""
+    """Whether a string is a number in a file; 1_000 is a number only in Python."""
     try:
         float(text)
     except ValueError:
@@ -122,9 +122,9 @@ def _is_number(text: str) -> bool:
 
 
 def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categorical: Sequence[str] = ()) -> None:
-    """TypeError that names a column which holds no numbers, and does not become columns of its own.
+    """Raise TypeError that names a column that is neither numeric nor encoded as one column per value.
 
-    ValueError for a column without a name.
+    Raises ValueError for a column without a name.
     """
     if "" in columns:
         raise ValueError(
@@ -162,7 +162,7 @@ def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categor
 def find_encoding(
     source: Source, columns: Sequence[str], one_hot: bool, indicators: bool, categorical: Sequence[str] = ()
 ) -> Encoding:
-    """How the columns of a source become numbers; categories and missing values are found by reading all of it once."""
+    """The encoding of the columns of a source; its rows are read once to find categories and missing values."""
     check_columns(source, columns, one_hot, categorical)
     encoded = [name for name in columns if source.kinds[name] == "text" or name in categorical]
     categories: dict[str, dict[Category, None]] = {name: {} for name in encoded}
@@ -184,7 +184,7 @@ def find_encoding(
 
 
 def _check_categories(source: Source, name: str, found: dict[Category, None]) -> None:
-    """ValueError where there are too many categories, or fractions among integers of a CSV file."""
+    """Raise ValueError if there are too many categories, or fractions among integers of a CSV file."""
     if len(found) > MOST_CATEGORIES:
         kind = "texts" if source.kinds[name] == "text" else "values"
         raise ValueError(

@@ -43,7 +43,7 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
     path : str
         The path or URL.
     codes : collection of str
-        Columns of a CSV file that become texts if one of their numbers has leading zeros, such as 01234.
+        Columns of a CSV file that are read as strings if one of their numbers has leading zeros, such as 01234.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
     ValueError
         If the ending is unknown, or the content is not of this format.
     UnavailableError
-        If a library that reads it is not installed.
+        If a library that is required to read the file is not installed.
     """
     kind = _format(path)
     if not is_url(path) and Path(path).is_file():
@@ -98,7 +98,7 @@ def _format(path: str) -> str:
 
 
 def _place_and_filesystem(path: str, kind: str) -> tuple[str, Any]:
-    """Path and file system for pyarrow; those of a local copy if the server sends whole files only."""
+    """Path and file system for pyarrow; those of a local copy if the server sends only whole files."""
     if not is_url(path):
         return path, None
     import pyarrow.fs
@@ -118,16 +118,16 @@ def _place_and_filesystem(path: str, kind: str) -> tuple[str, Any]:
 
 
 def _is_folder(place: str, filesystem: Any) -> bool:
-    """Whether this is a folder, whose folders may be named column=value."""
+    """Whether this is a folder; its subfolders can be named column=value."""
     if filesystem is None:
         return Path(place).is_dir()
     return bool(filesystem.get_file_info(place).type.name == "Directory")
 
 
 def _partitioning(path: str, place: str, filesystem: Any, kind: str) -> str | None:
-    """How the folders of a folder are named: "hive" if by columns (year=2024) that its files have not.
+    """The partitioning of a folder: "hive" if subfolders are named by columns (year=2024) that the files lack.
 
-    ValueError if there are no files.
+    Raises ValueError if there are no files.
     """
     import pyarrow.dataset as ds
 
@@ -140,7 +140,7 @@ def _partitioning(path: str, place: str, filesystem: Any, kind: str) -> str | No
 
 
 def _reads_ranges(fs: Any, place: str) -> bool:
-    """Whether parts of a file can be read without those before; not every HTTP server allows it."""
+    """Whether a part of a file can be read without the preceding parts; not every HTTP server supports it."""
     try:
         with fs.open(place, block_size=1, cache_type="none") as file:
             file.seek(1)
@@ -198,7 +198,7 @@ def _open_zarr(path: str) -> Source:
 
 
 def _columns_of(path: str, name: str, array: Any) -> dict[str, tuple[Any, Any]]:
-    """The columns of an array: its fields, itself, or those of a matrix by number."""
+    """The columns of an array: its fields, the array itself, or the numbered columns of a matrix."""
     if array.dtype.names:
         return {field: (array, field) for field in array.dtype.names}
     if array.ndim == 1:
@@ -209,7 +209,7 @@ def _columns_of(path: str, name: str, array: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def _with_distinct_names(table: Any) -> Any:
-    """A table whose columns have different texts as names; those of pandas may be no texts."""
+    """A table whose columns have distinct strings as names; column names of pandas need not be strings."""
     is_pandas = hasattr(type(table), "iloc") and hasattr(type(table), "columns")
     names = list(map(label_text, table.columns)) if is_pandas else getattr(table, "column_names", [])
     check_distinct(list(names), "table")

@@ -1,4 +1,4 @@
-"""Folders of files as one dataset: columns that the first file lacks, or stores in a smaller type."""
+"""Folders of files as one dataset, with columns that the first file lacks or stores in a smaller type."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 def with_all_columns(opened: Callable[..., Any]) -> Any:
     """A dataset with the columns of all its files.
 
-    pyarrow takes the columns and types of the first file: it leaves out what comes later, and casts numbers to the
-    type there, so that 3 becomes true, and a double one of 32 bits.
+    pyarrow uses the columns and types of the first file: it drops columns of later files, and casts numbers to the
+    first type, so that 3 can become true, and a double a number of 32 bits.
 
     Parameters
     ----------
     opened : function
-        opened(schema=None) is the dataset of pyarrow: files of Parquet or Arrow.
+        opened(schema=None) returns the pyarrow dataset of Parquet or Arrow files.
 
     Returns
     -------
     Dataset
-        The files. Numbers have a type that holds those of all files.
+        The dataset of the files. Numeric columns have a type that represents the numbers of all files.
     """
     import pyarrow as pa
 
@@ -38,7 +38,7 @@ def with_all_columns(opened: Callable[..., Any]) -> Any:
 
 
 def refuse_later_columns(path: str, dataset: Any) -> None:
-    """ValueError for CSV files of which a later one has a column that the first one lacks: pyarrow leaves it out."""
+    """Raise ValueError if a later CSV file has a column that the first file lacks, since pyarrow would drop it."""
     known = set(dataset.schema.names)
     for fragment in dataset.get_fragments():
         if later := [name for name in fragment.physical_schema.names if name not in known]:
@@ -49,7 +49,7 @@ def refuse_later_columns(path: str, dataset: Any) -> None:
 
 
 def _common_type(one: Any, other: Any) -> Any:
-    """The type that holds the numbers of both; the first one where they are none."""
+    """The type that represents the numbers of both types; the first type if they are not numeric."""
     import pyarrow as pa
     import pyarrow.types as t
 

@@ -1,4 +1,4 @@
-"""Integers that a floating-point type does not hold: beyond 2^53 for doubles, but for multiples of powers of 2."""
+"""Integers that a floating-point type would round: beyond 2^53 for doubles, except multiples of powers of 2."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 LARGEST = 2**53
-"""All integers up to this one are doubles."""
+"""All integers up to this one are exact as doubles."""
 DOUBLE = np.dtype(np.float64)
 
 
 def refuse_rounded(column: Any, where: str, first: int = 0, dtype: np.dtype[Any] = DOUBLE) -> None:
-    """ValueError with the first integer of a column (of NumPy or Arrow) that a type does not hold, and its row.
+    """Raise ValueError with the first integer of a column (NumPy or Arrow) that a type would round, and its row.
 
     Parameters
     ----------
     column : array
-        A column; missing values may be among the integers of Arrow's columns.
+        A column; integers of Arrow columns can be missing.
     where : str
         The beginning of the message: the argument or file, and the column.
     first : int
@@ -38,12 +38,12 @@ def refuse_rounded(column: Any, where: str, first: int = 0, dtype: np.dtype[Any]
 
 @cache
 def largest_safe(dtype: np.dtype[Any]) -> int:
-    """The integer up to which a type holds all."""
+    """The largest integer up to which all integers are exact in a type."""
     return int(2 ** (np.finfo(dtype).nmant + 1))
 
 
 def refuse_rounded_integer(value: int, where: str, dtype: np.dtype[Any] = DOUBLE) -> None:
-    """ValueError if a type does not hold an integer of any size."""
+    """Raise ValueError if a type would round an integer, which can have any size."""
     try:
         is_held = _holds(dtype, value)
     except OverflowError:
@@ -56,7 +56,7 @@ def refuse_rounded_integer(value: int, where: str, dtype: np.dtype[Any] = DOUBLE
 
 
 def _holds(dtype: np.dtype[Any], value: int) -> bool:
-    """Whether a type holds an integer. OverflowError for one that is larger than its largest number."""
+    """Whether an integer is exact in a type. Raises OverflowError if it exceeds the largest number of the type."""
     with np.errstate(over="ignore"):
         return bool(int(dtype.type(float(value)).real) == value)
 
@@ -66,7 +66,7 @@ def _limit(dtype: np.dtype[Any]) -> str:
 
 
 def _has_large_integers(column: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether there are integers of which a type does not hold all."""
+    """Whether there are integers in a range where a type is not exact."""
     safe, width = largest_safe(dtype), np.finfo(dtype).dtype.itemsize
     if isinstance(column, np.ndarray):
         if column.dtype.kind not in "iu" or column.dtype.itemsize < width or not len(column):

@@ -1,4 +1,4 @@
-"""Names of columns: those of the first rows stay known, and later tables are put in their order."""
+"""Names of columns: the names of the first rows are kept, and columns of later tables are put in their order."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 MOST_NAMES = 5
-"""Names that a message lists."""
+"""Number of names that a message lists."""
 
 
 class NamedValues(NamedTuple):
-    """Values in the order of the columns, and the names of these; none where they have none."""
+    """Values in the order of the columns, and the names of the columns; empty if they have none."""
 
     values: Any
     names: tuple[str, ...] = ()
@@ -21,16 +21,17 @@ class NamedValues(NamedTuple):
 def arrange(
     labels: list[Any], known: tuple[str, ...], width: int | None, argument: str
 ) -> tuple[list[int], tuple[str, ...]]:
-    """In which order columns with these labels are taken, and their names; none if they are numbered 0, 1, ....
+    """The order in which to take columns with these labels, and their names; empty if they are numbered 0, 1, ....
 
     Parameters
     ----------
     labels : list
-        Of the columns of a table: texts, or numbers, tuples and so on, whose names are their texts.
+        The labels of the columns of a table: strings, or other values such as numbers or tuples, whose names are their
+        string forms.
     known : tuple of str
-        The names of the columns of earlier rows, in their order. ValueError where names are missing or new.
+        The names of the columns of earlier rows, in order. Raises ValueError if names are missing or new.
     width : int or None
-        The number of columns of earlier rows that had no names; the labels 0, 1, ... in another order are put in order.
+        The number of columns of earlier rows without names; labels 0, 1, ... in another order are then sorted.
     argument : str
         For messages.
     """
@@ -45,9 +46,9 @@ def arrange(
 
 
 def checked_names(labels: list[Any], argument: str) -> tuple[str, ...]:
-    """The names of columns with these labels; none if they are numbered 0, 1, ... in order.
+    """The names of columns with these labels; empty if they are numbered 0, 1, ... in order.
 
-    TypeError if only some labels are strings, ValueError if one is there twice.
+    Raises TypeError if only some labels are strings, ValueError if a label occurs twice.
     """
     texts = [label for label in labels if isinstance(label, str)]
     if texts and len(texts) < len(labels):
@@ -64,7 +65,7 @@ def checked_names(labels: list[Any], argument: str) -> tuple[str, ...]:
 
 
 def labels_of(value: Any) -> tuple[str, ...]:
-    """The labels of the rows or columns of a table or of an array of xarray; none if they are numbered 0, 1, ...."""
+    """The labels of the rows or columns of a table or array of xarray; empty if they are numbered 0, 1, ...."""
     if hasattr(type(value), "iloc"):  # a table or column of pandas
         found = [value.index, *([value.columns] if hasattr(value, "columns") else [])]
     elif hasattr(type(value), "coords") and hasattr(type(value), "dims"):
@@ -79,7 +80,7 @@ def labels_of(value: Any) -> tuple[str, ...]:
 
 
 def label_text(label: Any) -> str:
-    """The name of a column with this label: a string itself, numbers and tuples as Python writes them."""
+    """The name of a column with this label: a string itself; for numbers and tuples, their Python form."""
     if isinstance(label, tuple):
         return repr(tuple(_plain(part) for part in label))
     return str(_plain(label))
@@ -96,14 +97,14 @@ def is_permutation(labels: list[Any]) -> bool:
 
 
 def check_distinct(names: list[Any], argument: str) -> None:
-    """ValueError where two columns have the same name."""
+    """Raise ValueError if two columns have the same name."""
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         raise ValueError(f"{argument}: got more than one column named {quoted(twice)}: rename or drop one")
 
 
 def refuse_unnamed(known: tuple[str, ...], argument: str) -> NoReturn:
-    """ValueError where a table has no names of columns, and the first one had some."""
+    """Raise ValueError for a table without column names if the first one had names."""
     raise ValueError(
         f"{argument}: got columns without names, want {quoted(known)} as in the first call: "
         f"name the columns, or pass a plain array in this order"
@@ -111,7 +112,7 @@ def refuse_unnamed(known: tuple[str, ...], argument: str) -> NoReturn:
 
 
 def order_of(names: tuple[str, ...], known: tuple[str, ...], argument: str) -> list[int]:
-    """The place of each known name among the names. ValueError where names are missing or new."""
+    """The position of each known name among the names. Raises ValueError if names are missing or new."""
     if names == known:
         return list(range(len(known)))
     if not names:

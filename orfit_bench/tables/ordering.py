@@ -10,11 +10,11 @@ from orfit_bench.tables.csv_files import CsvSource
 from orfit_bench.tables.sources import TABLE, ArraySource, Source
 
 MISSING = np.iinfo(np.int64).min
-"""What xarray stores for a missing date."""
+"""The value that xarray stores for a missing date."""
 
 
 def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
-    """The order of the rows by time; None where they have it. ValueError where they do not fit into memory."""
+    """The order of the rows by time; None if they are sorted. Raises ValueError if they do not fit into memory."""
     kind = source.kinds[time]
     if kind not in ("number", "integer", "date"):
         raise TypeError(f"{source.name}: the time {time!r} is of type {kind}, want numbers, dates or times")
@@ -37,7 +37,7 @@ def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
 
 
 def _sorting(source: Source, time: str) -> str:
-    """What to sort; of a file that polars reads, with the call that does so without holding all of it, if it can."""
+    """Advice on what to sort; for a file that polars reads, with a call that sorts it, in parts if possible."""
     path = source.name
     if isinstance(source, ArraySource) or path == TABLE:
         return "them beforehand"
@@ -52,7 +52,7 @@ def _sorting(source: Source, time: str) -> str:
 
 
 def _times(source: Source, name: str, column: Any) -> Any:
-    """A column of numbers, dates or times as numbers; integers stay integers, so that none is rounded."""
+    """A column of numbers, dates or times as numbers; integers stay integers, so they are not rounded."""
     is_array = isinstance(column, np.ndarray)
     values = column
     if not is_array and not column.null_count:
@@ -70,5 +70,5 @@ def _refuse_missing(source: Source, name: str) -> NoReturn:
 
 
 def _ticks(column: Any) -> str:
-    """The type through which dates and times become integers."""
+    """The type through which dates and times are converted to integers."""
     return "int32" if str(column.type).startswith(("date32", "time32")) else "int64"

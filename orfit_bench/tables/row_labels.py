@@ -1,4 +1,4 @@
-"""Labels of rows: the index of pandas and the coordinate of xarray. Those of X and y must not be permuted."""
+"""Labels of rows: the index of pandas and the coordinate of xarray. Labels of X and y must have the same order."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from orfit_bench.tables.data_arrays import is_data_array
 
 
 def check_rows_agree(X: Any, value: Any, argument: str, axes: int = 1) -> None:
-    """ValueError where two tables have the same labels of rows in another order.
+    """Raise ValueError if two tables have the same row labels in different orders.
 
-    Other labels are taken by their places: targets of the next day have other dates than their rows.
+    Tables with different labels are matched by position: targets of the next day have other dates than their rows.
 
     Parameters
     ----------
     X, value : object
-        The rows, and what comes with each of them.
+        The rows, and the values that belong to them.
     argument : str
-        Of `value`, for messages.
+        The name of `value`, for messages.
     axes : int
         The number of leading dimensions that both have in common.
     """
@@ -42,7 +42,7 @@ def _are_permuted(one: Any, other: Any) -> bool:
     """Whether two indexes have the same labels in another order."""
     if one is other or len(one) != len(other) or one.equals(other):
         return False
-    if one.is_monotonic_increasing and other.is_monotonic_increasing:  # which is kept with an index
+    if one.is_monotonic_increasing and other.is_monotonic_increasing:  # pandas caches this with an index
         return False
     try:
         return bool(one.sort_values().equals(other.sort_values()))
@@ -51,7 +51,7 @@ def _are_permuted(one: Any, other: Any) -> bool:
 
 
 def _check_dimensions(X: Any, value: Any, argument: str, axes: int) -> None:
-    """ValueError where a DataArray has the dimensions of the rows in another order, or X has its columns there."""
+    """Raise ValueError if a DataArray has the row dimensions in another order, or X has its columns among them."""
     want, got = X.dims[:axes], value.dims[:axes]
     if got[0] in X.dims and set(got).isdisjoint(want):
         others = ", ".join(repr(dim) for dim in X.dims if dim not in got)
@@ -67,7 +67,7 @@ def _check_dimensions(X: Any, value: Any, argument: str, axes: int) -> None:
 
 
 def _labels(value: Any, axis: int) -> Any:
-    """The labels along an axis as an index of pandas; None where there are none."""
+    """The labels along an axis as a pandas index; None if there are none."""
     if is_data_array(value):
         return value.indexes.get(value.dims[axis]) if axis < value.ndim else None
     return value.index if axis == 0 and hasattr(type(value), "iloc") else None

@@ -36,7 +36,7 @@ class RowView(ABC):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the entries."""
+        """The dtype of the entries."""
         return np.dtype(self[0:0].dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

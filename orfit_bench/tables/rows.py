@@ -1,4 +1,4 @@
-"""Rows X and y of a source, read in batches where they are asked for."""
+"""Rows X and y of a source, read in batches when they are requested."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from orfit_bench.tables.sources import Batch, Source
 from orfit_bench.tables.values import Array, as_labels, as_texts, decoded, exact_numbers
 
 LABELS = ("integer", "boolean", *ENCODED)
-"""How the kinds of columns begin whose targets may be labels other than texts."""
+"""Prefixes of the kinds of columns whose targets can be labels other than strings."""
 
 
 class Cursor:
-    """Reads ranges of rows; ranges that follow one another are read without going back."""
+    """Reads ranges of rows; consecutive ranges are read without going back."""
 
     def __init__(self, source: Source, encoding: Encoding, targets: tuple[str, ...], gaps: bool = False) -> None:
-        """A source, how its columns become X, those of y, and whether y may be missing (NaN)."""
+        """Read from a source: X by the encoding, y from the targets, which can be missing (NaN) with `gaps`."""
         self.source, self.encoding, self.targets, self.gaps = source, encoding, targets, gaps
         self._columns = [*encoding.columns, *targets]
         self._batches: Iterator[Batch] = iter(())
         self._block = (np.empty((0, len(encoding.names))), self._read_targets({}, 0))
-        self._start = self._end = -1  # nothing was read
+        self._start = self._end = -1  # nothing has been read
         self._last: tuple[int, int, tuple[Array, Array]] = (0, 0, self._block)
 
     def read(self, start: int, stop: int) -> tuple[Array, Array]:
         """X (stop - start, d) and y of these rows."""
-        if (start, stop) == self._last[:2]:  # X and y of a chunk are asked for one after the other
+        if (start, stop) == self._last[:2]:  # X and y of a chunk are requested one after the other
             return self._last[2]
         if start < self._start or start > self._end:
             self._batches, self._start, self._end = self.source.read(self._columns, start), start, start
@@ -47,7 +47,7 @@ class Cursor:
         return self._last[2]
 
     def _read_targets(self, batch: Batch, first: int) -> Array:
-        """Y (n, c) of several columns, y (n,) of one: numbers, integers, booleans or texts."""
+        """Y (n, c) of several columns, y (n,) of one: numbers, integers, booleans or strings."""
         if len(self.targets) == 1 and self.source.kinds[self.targets[0]] == "text":
             texts = as_texts(batch[self.targets[0]]) if batch else []
             if None in texts:
@@ -75,7 +75,7 @@ class Cursor:
 
 
 class View(RowView):
-    """X or y of the rows of a file from start to before stop."""
+    """X or y of the rows of a file from `start` up to, but not including, `stop`."""
 
     def __init__(self, cursor: Cursor, which: int, start: int, stop: int) -> None:
         self._cursor, self._which, self._start, self._stop = cursor, which, start, stop

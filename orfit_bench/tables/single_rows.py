@@ -1,4 +1,4 @@
-"""One row with names: a mapping, a Series of pandas, or an xarray.DataArray of one dimension."""
+"""One row with names: a mapping, a pandas Series, or a one-dimensional xarray.DataArray."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def read_row(
     argument: str = "x",
     dtype: np.dtype[Any] = DOUBLE,
 ) -> NamedValues:
-    """One row with names in the order of the known names; all else as it is.
+    """One row with names in the order of the known names; other values unchanged.
 
-    The labels of a Series or DataArray are its names. While no names are known, consecutive integers are none: the row
-    has the numbers of its entries, or is a part of a signal. `dtype` is the one that has to hold all numbers.
+    The labels of a Series or DataArray are its names. While no names are known, consecutive integers are not names:
+    they number the entries, or the row is a part of a signal. All numbers must be representable in `dtype`.
     """
     if type(x) is np.ndarray:
         return NamedValues(x)
@@ -49,19 +49,19 @@ def read_row(
 
 
 def values_by_name(x: Mapping[Any, Any], known: tuple[str, ...]) -> list[Any] | None:
-    """The entries of a row in the order of the known names; None where it has others, or none are known."""
+    """The entries of a row in the order of the known names; None if the row has other names, or none are known."""
     if not known or len(x) != len(known) or not all(name in x for name in known):
         return None
     return [x[name] for name in known]
 
 
 def is_row_with_names(value: Any) -> bool:
-    """Whether it is a mapping, or a row whose entries have labels."""
+    """Whether the value is a mapping, or a row whose entries have labels."""
     return isinstance(value, Mapping) or labels_of_entries(value) is not None
 
 
 def _are_positions(labels: list[Any], x: Any, argument: str) -> bool:
-    """Whether labels are consecutive integers. ValueError if they are so in another order."""
+    """Whether labels are consecutive integers. Raises ValueError if they are, but in another order."""
     if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in labels):
         return False
     first = min(labels, default=0)
@@ -84,7 +84,7 @@ def _as_array(argument: str) -> str:
 def _numbers(
     labels: list[Any], values: list[Any], order: list[int], argument: str, dtype: np.dtype[Any]
 ) -> np.ndarray[Any, Any]:
-    """The values in this order as doubles. TypeError or ValueError names one that is no number, or too large."""
+    """The values in this order as doubles. Raises TypeError or ValueError for one that is not a number or too large."""
     if set(map(type, values)) != {float}:
         safe = largest_safe(dtype)
         for label, value in zip(labels, values, strict=True):
@@ -102,7 +102,7 @@ def _numbers(
 
 
 def _check_number(value: Any, label: Any, argument: str, dtype: np.dtype[Any]) -> None:
-    """TypeError for what is no real number, ValueError for one that the type does not hold."""
+    """Raise TypeError for a value that is not a real number, ValueError for one that the type cannot represent."""
     if type(value) is np.float64 or isinstance(value, (bool, np.bool_)):
         return
     where = f"{argument}[{label!r}]"

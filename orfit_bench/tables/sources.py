@@ -14,13 +14,13 @@ import numpy as np
 from orfit_bench.tables.pandas_index import categorical_columns, index_columns
 
 BATCH = 16_384
-"""Rows that are read at once."""
+"""Number of rows that are read at the same time."""
 BUFFER = 1 << 16
-"""Bytes that are read ahead in each column of a Parquet file."""
+"""Number of bytes that are read ahead in each column of a Parquet file."""
 NOT_UTF8 = "text that is not in UTF-8"
-"""The kind of a column of a CSV file that holds texts once the file is converted."""
+"""The kind of a CSV column that will contain strings once the file is converted."""
 PACKED = "numbers packed by xarray"
-"""How the kinds of arrays of Zarr begin whose numbers mean something in xarray only."""
+"""Prefix of the kinds of Zarr arrays whose numbers have a meaning only in xarray."""
 TABLE = "table"
 """The name of a table in memory."""
 Batch = Mapping[str, Any]
@@ -31,11 +31,11 @@ class Source(Protocol):
     """Columns of equal length under one name."""
 
     name: str
-    """For messages: the path or URL, or "table"."""
+    """The path or URL, or "table", for messages."""
     kinds: Mapping[str, str]
-    """For each column what it holds: "number", "integer", "boolean", "text", "date", or a type that cannot be read."""
+    """The kind of each column: "number", "integer", "boolean", "text", "date", or a type that cannot be read."""
     index: frozenset[str]
-    """Columns that hold the index of a DataFrame of pandas: they are read where they are asked for, and no features."""
+    """Columns with the index of a pandas DataFrame: they are not features, and are read only if requested."""
 
     @property
     def rows(self) -> int:
@@ -49,14 +49,14 @@ class ArrowSource:
     """A dataset of pyarrow: Parquet, CSV, Arrow and Feather files, or a table in memory."""
 
     def __init__(self, name: str, dataset: Any, kinds: Mapping[str, str] | None = None) -> None:
-        """A dataset; `kinds` says what its columns hold where their types do not."""
+        """A dataset; `kinds` gives the kinds of columns if they differ from those of their types."""
         self.name, self._dataset = name, dataset
         self.kinds: Mapping[str, str] = kinds or dataset_kinds(dataset)
         self.index = index_columns(self.kinds, dataset.schema.metadata)
 
     @cached_property
     def _parts(self) -> list[tuple[int, Any]]:
-        """Parts of the dataset that can be skipped, with the number of their rows."""
+        """Parts of the dataset that can be skipped, with their numbers of rows."""
         parts = []
         for fragment in self._dataset.get_fragments():
             groups = getattr(fragment, "row_groups", None)
@@ -72,7 +72,7 @@ class ArrowSource:
 
     @property
     def rows(self) -> int:
-        """The number of rows; in a CSV file they are counted once."""
+        """The number of rows; rows of a CSV file are counted once."""
         return sum(rows for rows, _ in self._parts)
 
     def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
@@ -93,12 +93,12 @@ class ArrowSource:
 
 
 class ArraySource:
-    """Arrays that lie in files and are read by slices: .npy and Zarr."""
+    """Arrays in files that are read by slices: .npy and Zarr."""
 
     index: frozenset[str] = frozenset()
 
     def __init__(self, name: str, columns: Mapping[str, tuple[Any, Any]]) -> None:
-        """Columns by name: an array, and the index of the column in it; None where it is the column itself."""
+        """Columns by name: an array, and the index of the column in it, or None if the array is the column itself."""
         self.name, self._columns = name, columns
         self.kinds: Mapping[str, str] = {column: _kind_of(*place) for column, place in columns.items()}
         lengths = {array.shape[0] for array, _ in columns.values()}
@@ -121,7 +121,7 @@ class ArraySource:
 
 
 class readable:  # used as a statement: with readable(name)
-    """Errors of pyarrow while a source is read become a ValueError that names the source."""
+    """Context in which errors of pyarrow while reading become a ValueError that names the source."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -143,7 +143,7 @@ class readable:  # used as a statement: with readable(name)
             raise ValueError(f"{self._name}: cannot be read: {message}") from error
 
     def _shortened(self, message: str) -> str:
-        """The message without what the name of the source says too."""
+        """The message without the parts that repeat the name of the source."""
         message = re.sub(
             r"^Error creating dataset\. Could not read schema from '.*?'\. Is this a '.*?' file\?: ", "", message
         )
@@ -154,7 +154,7 @@ class readable:  # used as a statement: with readable(name)
 
 
 def dataset_kinds(dataset: Any) -> dict[str, str]:
-    """What the columns of a dataset hold; Parquet files have categories of pandas that are no texts by their values."""
+    """The kinds of the columns of a dataset; Parquet stores pandas categories other than strings by their values."""
     schema = dataset.schema
     kinds = {field.name: arrow_kind(field.type) for field in schema}
     if getattr(getattr(dataset, "format", None), "default_extname", "") != "parquet":
@@ -166,7 +166,7 @@ def dataset_kinds(dataset: Any) -> dict[str, str]:
 
 
 def arrow_kind(dtype: Any) -> str:
-    """What a column of this Arrow type holds."""
+    """The kind of a column of this Arrow type."""
     import pyarrow.types as t
 
     if t.is_dictionary(dtype):
@@ -189,7 +189,7 @@ def _kind_of(array: Any, column: Any) -> str:
 
 
 def _encoded_kind(array: Any, kind: str) -> str:
-    """What an array of Zarr holds whose numbers stand for others by the conventions of xarray; else empty."""
+    """The kind of a Zarr array whose numbers encode others by the conventions of xarray; otherwise empty."""
     attributes = getattr(array, "attrs", {})
     if attributes.keys() & {"scale_factor", "add_offset"}:
         return PACKED
@@ -204,7 +204,7 @@ def _encoded_kind(array: Any, kind: str) -> str:
 
 
 def _is_nan(missing: Any) -> bool:
-    """Whether what stands for a missing number is NaN itself, in Base64 where xarray writes format 3 of Zarr."""
+    """Whether the marker of missing numbers is NaN; xarray writes it in Base64 to Zarr format 3."""
     if isinstance(missing, str):
         with suppress(ValueError):
             missing = np.frombuffer(base64.b64decode(missing), "<f8")[0]
@@ -212,6 +212,6 @@ def _is_nan(missing: Any) -> bool:
 
 
 def numpy_kind(dtype: Any) -> str:
-    """What a column of this NumPy dtype holds."""
+    """The kind of a column of this NumPy dtype."""
     kinds = {"f": "number", "i": "integer", "u": "integer", "b": "boolean", "U": "text", "T": "text", "M": "date"}
     return kinds.get(dtype.kind, str(dtype))

@@ -1,4 +1,4 @@
-"""The values of a column of NumPy or Arrow: as doubles, as integers, as texts, as categories."""
+"""The values of a NumPy or Arrow column: as doubles, integers, strings or categories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Category = str | int | bool
 
 
 def exact_numbers(column: Any, source: str, name: str, first: int) -> Array:
-    """A column as doubles, NaN where a value is missing; ValueError where an integer would be rounded.
+    """A column as doubles, NaN for missing values. Raises ValueError if an integer would be rounded.
 
     `first` is the row of the first entry, for the message.
     """
@@ -22,7 +22,7 @@ def exact_numbers(column: Any, source: str, name: str, first: int) -> Array:
 
 
 def as_numbers(column: Any) -> Array:
-    """A column as doubles, NaN where a value is missing, rounded where it has to be."""
+    """A column as doubles, NaN for missing values; rounded if necessary."""
     if not isinstance(column, np.ndarray):
         if column.null_count == len(column):
             return np.full(len(column), np.nan)
@@ -33,13 +33,13 @@ def as_numbers(column: Any) -> Array:
 
 
 def decoded(column: Any) -> Any:
-    """A column by its values where Arrow has them in a dictionary."""
+    """The values of a column; those that Arrow stores in a dictionary are decoded."""
     values = getattr(getattr(column, "type", None), "value_type", None)
     return column if values is None or not hasattr(column.type, "index_type") else column.cast(values)
 
 
 def as_labels(column: Any) -> Array | None:
-    """Booleans as they are, integers, also those stored as doubles, as int64; None where it holds anything else."""
+    """Booleans unchanged, and integers, also those stored as doubles, as int64; None for anything else."""
     if not isinstance(column, np.ndarray):
         if column.null_count:
             return None
@@ -54,13 +54,13 @@ def as_labels(column: Any) -> Array | None:
 
 
 def as_texts(column: Any) -> list[str | None]:
-    """A column as texts, None where a value is missing."""
+    """A column as strings, None for missing values."""
     values = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
     return [None if value is None else str(value) for value in values]
 
 
 def as_categories(column: Any) -> list[Category | None]:
-    """A column as texts, integers or booleans, None where a value is missing; doubles become integers if they are."""
+    """A column as strings, integers or booleans, None for missing values; doubles with integer values as integers."""
     values = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
     if any(isinstance(value, float) for value in values):
         return [None if value is None or value != value else _as_integer(value) for value in values]
