@@ -1,4 +1,4 @@
-"""Atomic files and folders, and digests of their contents."""
+"""Atomic writing of files and folders, and digests of their contents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orfit_bench.jobs import locks, system
 
 
 def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file atomically: at every moment, `target` is either the old file or the complete new one.
+    """Write a file atomically: at any time, `target` is either the old file or the complete new one.
 
     Several threads and processes may write the same target; the last one to finish wins.
 
@@ -36,17 +36,17 @@ def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
         temporary, descriptor = locks.create_temporary(resolved)
         output = BufferedWriter(_Output(descriptor, "wb"))
         try:
-            system.copy_mode(resolved, temporary)  # before it has content: the old file may be private
+            system.copy_mode(resolved, temporary)  # while it is still empty, since the old file may be private
             write(output)
             output.flush()
             system.sync(descriptor)
-            system.rename(temporary, resolved)  # still locked, so that nobody takes it for abandoned
+            system.rename(temporary, resolved)  # still locked, so that no process removes it as abandoned
         except BaseException:
             with suppress(OSError):  # the original error is more informative
                 system.remove(temporary)
             raise
         finally:
-            with suppress(OSError):  # it tries again to write what could not be written
+            with suppress(OSError):  # closing tries again to write the rest
                 output.close()
         system.sync_folder(resolved.parent)
 
@@ -66,11 +66,11 @@ class _Output(FileIO):
 
 @contextmanager
 def _explained(target: Path) -> Iterator[None]:
-    """Make errors of the system one sentence that names the target instead of a temporary file."""
+    """Turn errors of the system into one sentence that names the target instead of a temporary file."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # not by the system
+        if error.errno is None:  # not an error of the system
             raise
         found = type(error)(f"{target}: cannot be written ({error.strerror or type(error).__name__})")
         found.errno = error.errno
@@ -78,9 +78,9 @@ def _explained(target: Path) -> Iterator[None]:
 
 
 def ensure_writable(target: Path) -> None:
-    """Raise OSError if the file cannot be written, e.g. for lack of permission. Called before long work.
+    """Raise OSError if the file cannot be written, e.g. for lack of permission. Called before long computations.
 
-    Temporary files of the target that killed processes left behind are removed.
+    Removes temporary files of the target that were left by killed processes.
     """
     ensure_replaceable(target)
     file = system.follow(target)
@@ -109,7 +109,7 @@ def ensure_replaceable(target: Path) -> None:
 
 
 def ensure_regular(path: Path) -> None:
-    """Raise OSError if the path is that of a device, pipe or similar."""
+    """Raise OSError if the path is a device, pipe or similar."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(f"{path}: not a regular file (a device, pipe or similar)")
 
@@ -133,7 +133,7 @@ def make_folder(target: Path) -> None:
 
 
 def new_folder(target: Path, contents: Mapping[str, str]) -> None:
-    """Create a folder with files atomically: `contents` maps relative paths to texts.
+    """Create a folder with text files atomically: `contents` maps relative paths to their contents.
 
     Raises OSError if the folder exists and is not empty, or if it cannot be created.
     """

@@ -1,4 +1,4 @@
-"""Which code was loaded: whether functions of this package, of NumPy or of plugins were replaced by other code."""
+"""Detection of functions of this package, of NumPy or of plugins that were replaced by other code."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 CHECKED = ("orfit_bench", "numpy", "numpy.linalg", "time")
-"""Modules whose functions are compared, besides those inside of orfit_bench."""
+"""Modules whose functions are compared, in addition to those of orfit_bench."""
 
 
 class Function(NamedTuple):
-    """A function, class or method where it was found."""
+    """A function, class or method, and the place where it was found."""
 
     place: Mapping[str, Any]
-    """The names of its module or class."""
+    """The namespace of its module or class."""
     name: str
     owner: str
     """The name of the module, or of module and class."""
@@ -24,7 +24,7 @@ class Function(NamedTuple):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the same function with the same code still has this name."""
+        """Whether this name still refers to the same function with the same code."""
         now = self.place.get(self.name)
         return now is self.value and _code(now) is self.code
 
@@ -37,30 +37,30 @@ class Fingerprint(NamedTuple):
 
 
 def take(packages: Collection[str] = ()) -> Fingerprint:
-    """The functions of the modules that are loaded now, also of those inside of these packages."""
+    """The functions of all compared modules that are loaded now, including the modules of `packages`."""
     modules = _modules(packages)
     return Fingerprint(modules, _functions_of(modules))
 
 
 def changed(before: Fingerprint) -> list[str]:
-    """The names of modules and functions that are others now, or gone."""
+    """The names of modules and functions that were replaced or removed since."""
     found = [name for name, module in before.modules.items() if sys.modules.get(name) is not module]
     return found + [f"{f.owner}.{f.name}" for f in before.functions if not f.is_unchanged]
 
 
 class Load(NamedTuple):
-    """What the code of a package has changed while it was loaded."""
+    """The changes that the code of a package made while it was loaded."""
 
     replaced: list[str]
-    """The names of what it replaced outside of itself, in modules loaded before or meanwhile."""
+    """The names that it replaced outside of itself, in modules loaded before or meanwhile."""
     now: Fingerprint
 
 
 def check_load(before: Fingerprint, package: str, packages: Collection[str] = ()) -> Load:
-    """Compare with a fingerprint of the same packages from before code of one of them, `package`, was loaded.
+    """Compare with a fingerprint of the same packages that was taken before code of `package` was loaded.
 
-    A module of another package that was loaded meanwhile may import functions of this one, as extras of a host do. It
-    did not where it defines a function of the same name.
+    A module of another package that was loaded meanwhile can import functions of this one, as extras of a host do. If
+    the module defines a function of the same name itself, the function was replaced instead.
     """
     others = changed(before)
     replaced = [name for name in others if package_of(name) != package]
@@ -78,33 +78,33 @@ def check_load(before: Fingerprint, package: str, packages: Collection[str] = ()
 
 
 def package_of(module_name: str) -> str:
-    """The package, or module, that has no dot in its name."""
+    """The top-level package or module."""
     return module_name.partition(".")[0]
 
 
 def _origin(function: Function) -> str:
-    """The package in which a function was written."""
+    """The package that defines a function."""
     kind = type(function.value)
-    written = function.value if kind is FunctionType or issubclass(kind, type) else kind  # no attribute of a proxy
+    written = function.value if kind is FunctionType or issubclass(kind, type) else kind  # not attributes of a proxy
     return package_of(str(getattr(written, "__module__", "")))
 
 
 def _defines(module: Any, name: str) -> bool:
-    """Whether the code of a module has a function or class of this name outside of all others; True if unknown."""
+    """Whether the code of a module defines a function or class of this name at top level; True if unknown."""
     try:
         code = module.__spec__.loader.get_code(module.__spec__.name)
         return any(getattr(constant, "co_name", "") == name for constant in code.co_consts)
-    except Exception:  # of an importer of a plugin, or no code of Python
+    except Exception:  # error of a plugin's importer, or not Python code
         return True
 
 
 def _code(value: Any) -> Any:
-    """The code of a function; None of all else, whose attributes may be made anew, or raise, each time."""
+    """The code of a function; None for other objects, whose attributes may be created anew or raise at each access."""
     return value.__code__ if type(value) is FunctionType else None
 
 
 def _names(module: Any) -> dict[str, Any]:
-    """The names of a module, without loading one that is loaded when it is used."""
+    """The namespace of a module, without loading modules that are loaded lazily."""
     try:
         names: dict[str, Any] = object.__getattribute__(module, "__dict__")
     except AttributeError:  # any object can be in sys.modules

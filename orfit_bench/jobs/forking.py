@@ -1,6 +1,7 @@
-"""Servers that fork a process for each call: what runs in the servers and in the processes of the calls.
+"""Servers that fork a process for each call: the code that runs in the servers and in the processes of the calls.
 
-What a server has imported costs a call nothing, and nothing that a call changes reaches the next one. Needs Linux.
+Calls need not import the modules that the server has imported, and changes by a call do not affect the next one.
+Requires Linux.
 `orfit_bench.jobs.sessions` is the side of the client.
 """
 
@@ -26,14 +27,14 @@ from orfit_bench.jobs.processes import DiedError, describe_death
 
 CAN_FORK = sys.platform == "linux"
 POLL_SECONDS = 0.02
-"""How soon the death of a process is noticed."""
+"""Interval at which the death of a process is noticed, in seconds."""
 OUTPUT_BYTES = 2000
-"""So much of the end of what a call printed is kept."""
+"""Number of bytes kept from the end of the output of a call."""
 IDLE_SECONDS = 30.0
-"""A shared server ends when it has had no session for so long."""
+"""Number of seconds without a session after which a shared server ends."""
 LENGTH = 8
 SET_CHILD_SUBREAPER = 36
-"""The option of prctl with which a process adopts the children of its descendants when these end."""
+"""The option of prctl with which a process adopts the children of its descendants when the descendants end."""
 
 
 class Order(NamedTuple):
@@ -43,18 +44,18 @@ class Order(NamedTuple):
     """Function and arguments, pickled; only the process of the call reads them."""
     timeout: float
     memory: float | None
-    """The bytes that the call may allocate more than the server has."""
+    """Number of bytes that the call may allocate in addition to those of the server."""
 
 
 class Reply(NamedTuple):
-    """How a call ended."""
+    """The outcome of a call."""
 
     value: bytes
-    """What it returned, pickled; only the client reads it."""
+    """The return value, pickled; only the client reads it."""
     error: TimeoutError | DiedError | None
-    """What ended it instead."""
+    """The error that ended the call, if any."""
     output: str
-    """The end of what it printed."""
+    """The end of the printed output."""
 
 
 def serve(descriptor: int) -> NoReturn:
@@ -64,14 +65,14 @@ def serve(descriptor: int) -> NoReturn:
         prepare, arguments = connection.recv()
         connection.send(prepare(*arguments))
         _obey(connection)
-    os._exit(0)  # the end of the interpreter would take as long as several cells
+    os._exit(0)  # shutting down the interpreter would take as long as several cells
 
 
 def serve_shared(name: str) -> None:
     """Serve all clients of this user who connect to an abstract socket, each by a forked session.
 
-    Function and arguments that prepare the server are read from stdin. Clients may connect before it is prepared. If
-    there is a server of this name, nothing is done.
+    The function and arguments that prepare the server are read from stdin. Clients can connect before it is prepared.
+    Nothing is done if a server of this name exists.
     """
     prepare, arguments = pickle.load(sys.stdin.buffer)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -98,7 +99,7 @@ def serve_shared(name: str) -> None:
 
 
 def is_own(end: socket.socket) -> bool:
-    """Whether a process of the same user is at the other end: an abstract socket has no permissions."""
+    """Whether the process at the other end belongs to the same user: an abstract socket has no permissions."""
     size = struct.calcsize("3i")
     _, user, _ = struct.unpack("3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
     return bool(user == os.geteuid())
@@ -133,7 +134,7 @@ def _run(order: Order, connection: Connection) -> Reply:
             _work(order, writer, output)
         os.close(writer)
         with suppress(OSError):
-            os.setpgid(child, child)  # the child does the same; whoever comes first
+            os.setpgid(child, child)  # the child does the same; the order does not matter
         value, error = b"", None
         try:
             value = _wait(child, reader, order.timeout, connection)
@@ -153,7 +154,7 @@ def _run(order: Order, connection: Connection) -> Reply:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of processes whose parents have ended, also of those that left their process group."""
+    """Become the parent of processes whose parents have ended, even if they left their process group."""
     import ctypes
 
     with suppress(OSError, AttributeError):
@@ -164,25 +165,25 @@ def _children() -> set[int]:
     """The child processes of this one."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:  # there are none, which is quickly known
+    except ChildProcessError:  # there are none; this check is fast
         return set()
     found: set[int] = set()
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            parent = file.read_text().rpartition(")")[2].split()[1]  # the name in parentheses may hold anything
+            parent = file.read_text().rpartition(")")[2].split()[1]  # the name in parentheses can contain anything
             if int(parent) == os.getpid():
                 found.add(int(file.parent.name))
     return found
 
 
 def _end_orphans(own: set[int]) -> None:
-    """Kill all children but those that were there before, and then the children that these have had."""
+    """Kill all children except `own`, and then the orphaned children of the killed ones."""
     while orphans := _children() - own:
         for pid in orphans:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-        own = own | orphans  # one of another user stays
+        own = own | orphans  # processes of other users remain
 
 
 def _wait(child: int, reader: int, timeout: float, connection: Connection) -> bytes:
@@ -190,13 +191,13 @@ def _wait(child: int, reader: int, timeout: float, connection: Connection) -> by
     deadline, data = time.monotonic() + timeout, bytearray()
     ended: int | None = None
     while True:
-        late = time.monotonic() > deadline  # before looking: if this process was stopped, an answer may have come
+        late = time.monotonic() > deadline  # before reading: an answer may have arrived while this process was stopped
         ready, _, _ = select.select([reader, connection.fileno()], [], [], POLL_SECONDS)
         part = os.read(reader, 1 << 16) if reader in ready else b""
         data += part
         if len(data) >= LENGTH and len(data) == LENGTH + int.from_bytes(data[:LENGTH], "little"):
             return bytes(data[LENGTH:])
-        if connection.fileno() in ready:  # nothing is sent while a call runs: the client is gone
+        if connection.fileno() in ready:  # clients send nothing during a call, so the client is gone
             raise EOFError
         if ended is not None and (late or not part):
             raise DiedError(describe_death(ended))
@@ -204,8 +205,8 @@ def _wait(child: int, reader: int, timeout: float, connection: Connection) -> by
             pid, status = os.waitpid(child, os.WNOHANG)
             if pid:
                 ended = os.waitstatus_to_exitcode(status)
-                continue  # what it has sent is read once more
-        if late:  # also while something is written, for that may never end
+                continue  # read what it has sent
+        if late:  # even if output is being written, which might never end
             raise TimeoutError(f"stopped after {timeout:g} s")
 
 
@@ -233,7 +234,7 @@ def _work(order: Order, writer: int, output: BinaryIO) -> NoReturn:
 
 
 def _limit_memory(memory: float) -> None:
-    """Let this process allocate so many bytes more than it has; the system counts up to `sys.maxsize`."""
+    """Let this process allocate this number of additional bytes; the system counts up to `sys.maxsize`."""
     import resource
 
     with open("/proc/self/statm") as file:

@@ -18,8 +18,8 @@ from orfit_bench.jobs.keys import make_key
 class Journal:
     """Finished records, in a folder next to the results.
 
-    A record is valid only for a run with the same versions, machine, commit and data. Several commands may share an
-    output, therefore the folder may contain records of others, which are left unchanged.
+    A record is valid only for a run with the same versions, machine, commit and data. Since several commands can share
+    an output, the folder may contain records of other commands, which are left unchanged.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Journal:
     provenance : dict
         Versions, machine and commit, see `orfit_bench.jobs.provenance`.
     data : callable
-        Returns the user's files from which the rows are made. It is called for every access, since the first run may
+        Returns the user's files from which the rows are read. It is called at every access, since the first run may
         download them.
     """
 
@@ -74,18 +74,18 @@ class Journal:
 
 
 def discard(output: Path) -> None:
-    """Delete all records beside these results, whatever run they are from."""
+    """Delete all records stored next to these results, regardless of their run."""
     for path in folder_of(output).glob("*.json"):
         path.unlink()
 
 
 def folder_of(output: Path) -> Path:
-    """Return the folder of the journal of these results, beside the file that a link leads to."""
+    """Return the folder of the journal of these results, next to the file, or to the target of a link."""
     return Path(f"{system.follow(output)}.journal")
 
 
 def read_entry(path: Path) -> dict[str, Any]:
-    """The identity and the record in a file of a journal. Raises ValueError, which names the file, if it is damaged."""
+    """The identity and the record in a file of a journal. Raises ValueError that names the file if it is damaged."""
     try:
         entry = json.loads(system.read(path))
     except (OSError, ValueError) as error:
@@ -100,5 +100,5 @@ def read_entry(path: Path) -> dict[str, Any]:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    """A hash of an entry, the same after it was written and read."""
+    """A hash of an entry, which writing and reading do not change."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -19,7 +19,7 @@ def make_key(description: object) -> str:
 
 
 def make_array_key(arrays: Iterable[np.ndarray[Any, Any]]) -> str:
-    """Return the key of the dtypes, shapes and numbers or texts of arrays."""
+    """Return the key of the dtypes, shapes and values (numbers or strings) of arrays."""
     found = hashlib.sha256()
     for a in arrays:
         found.update(f"{a.dtype.str} {a.shape}".encode())
@@ -28,5 +28,5 @@ def make_array_key(arrays: Iterable[np.ndarray[Any, Any]]) -> str:
 
 
 def make_text_key(text: str) -> str:
-    """Return the key of a text."""
+    """Return the key of a string."""
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

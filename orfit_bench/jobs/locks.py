@@ -1,8 +1,8 @@
-"""Locks: temporary files that no two writers share, and outputs that no two runs write at the same time.
+"""Locks: each temporary file has one writer, and each output is written by one run at a time.
 
-The system releases a lock when its process ends, however it ends. A file that nobody has locked was therefore left
-behind by a process that was killed, and may be removed. Where the system has no locks (`fcntl`), files that were left
-behind stay, and runs are not kept apart.
+The system releases a lock when its process ends for any reason. A temporary file without a lock was therefore left by a
+killed process and can be removed. If the system has no locks (`fcntl`), such files remain, and runs are not kept from
+writing the same output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from orfit_bench.jobs import system
 
 NO_LOCKS = {*system.NOT_SUPPORTED, errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}
-"""Errors of systems and file systems that have no locks."""
+"""Error numbers of systems and file systems that have no locks."""
 
 
 def create_temporary(target: Path) -> tuple[Path, int]:
@@ -34,7 +34,7 @@ def create_temporary(target: Path) -> tuple[Path, int]:
                 path = _temporary(target, next(numbers))
             continue
         try:
-            with suppress(BlockingIOError):  # another process took it for abandoned before it was locked
+            with suppress(BlockingIOError):  # another process removed it as abandoned before it was locked
                 _lock_if_possible(descriptor)
                 if _is_at(descriptor, path):
                     return path, descriptor
@@ -48,9 +48,9 @@ def create_temporary(target: Path) -> tuple[Path, int]:
 
 @contextmanager
 def temporary_folder(target: Path) -> Iterator[tuple[Path, int]]:
-    """A new, empty folder next to the target, which is removed in the end, and the descriptor of its lock.
+    """Yield a new, empty folder next to the target, which is removed at the end, and the descriptor of its lock.
 
-    `remove_matching` removes it after this process and all that inherited the descriptor were killed.
+    `remove_matching` removes it if this process and all that inherited the descriptor were killed.
     """
     path, descriptor = create_temporary(target)
     folder = _folder_of(path)
@@ -67,18 +67,18 @@ def temporary_folder(target: Path) -> Iterator[tuple[Path, int]]:
 
 
 def remove_temporaries(target: Path) -> None:
-    """Remove the temporary files of a target that killed processes left behind."""
+    """Remove temporary files of a target that were left by killed processes."""
     remove_matching(target.parent, f".{glob.escape(target.name)}.*.tmp")
 
 
 def remove_matching(folder: Path, pattern: str) -> None:
-    """Remove the temporary files of this pattern that killed processes left behind."""
+    """Remove temporary files with this pattern that were left by killed processes."""
     for path in folder.glob(pattern):
         remove_abandoned(path)
 
 
 def remove_abandoned(path: Path) -> bool:
-    """Remove a file that no process has locked, with its folder, and return whether it is gone."""
+    """Remove a file that is not locked by any process, with its folder, and return whether it is gone."""
     try:
         descriptor = os.open(path, system.FLAGS)
     except FileNotFoundError:
@@ -99,9 +99,9 @@ def remove_abandoned(path: Path) -> bool:
 
 @contextmanager
 def lock(output: Path) -> Iterator[None]:
-    """Keep other runs from writing the same output, also by a link to it.
+    """Keep other runs from writing the same output, even through a link.
 
-    Raises BlockingIOError, which names the other process, if another run writes it.
+    Raises BlockingIOError that names the other process if another run is writing it.
     """
     file = system.follow(output)
     path = file.with_name(f".{file.name}.lock")
@@ -121,7 +121,7 @@ def lock(output: Path) -> Iterator[None]:
         except BaseException:
             system.close(descriptor)
             raise
-        system.close(descriptor)  # its owner removed it when it ended
+        system.close(descriptor)  # the owner removed the file when it ended
     try:
         with suppress(OSError):  # the number is for messages only
             os.ftruncate(descriptor, 0)

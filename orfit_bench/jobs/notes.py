@@ -9,18 +9,18 @@ from contextlib import contextmanager
 NOTED = (UserWarning, RuntimeWarning)
 """Warnings about the result, such as lost precision and overflow."""
 LONGEST = 4000
-"""Characters of the longest note."""
+"""Largest number of characters of a note."""
 UNPRINTABLE = {
     code: "\ufffd" for code in (*range(32), *range(127, 160), *range(0xD800, 0xE000)) if chr(code) not in "\t\n"
 }
-"""Characters that would steer a terminal, and those that JSON, netCDF or UTF-8 do not have, for `str.translate`."""
+"""Control characters of terminals, and characters invalid in JSON, netCDF or UTF-8, for `str.translate`."""
 
 
 @contextmanager
 def collect_notes() -> Iterator[list[str]]:
     """Collect the warnings of the `NOTED` categories instead of showing them.
 
-    The list is filled, sorted and without duplicates, when the context ends; it stays empty if it ends by an error.
+    The list is filled, sorted and without duplicates, when the context ends; it stays empty after an error.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -38,10 +38,10 @@ def describe_error(error: BaseException) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return the text without line breaks and control characters, and without its middle if it is very long."""
+    """Return the text without line breaks and control characters; the middle of a very long text is omitted."""
     try:
         line = printable(" ".join(str(text).split()))
-    except Exception as error:  # of the code of a plugin
+    except Exception as error:  # from the code of a plugin
         return f"its text cannot be read, since __str__ raised {type(error).__name__}"
     if len(line) <= LONGEST:
         return line
@@ -49,5 +49,5 @@ def one_line(text: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text with a mark for each character that a file or a terminal does not take."""
+    """Return the text with a mark for each character that is not allowed in a file or terminal."""
     return text.translate(UNPRINTABLE)

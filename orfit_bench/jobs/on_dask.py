@@ -1,7 +1,7 @@
-"""Tasks on a cluster of Dask: their results as they finish, and calls in fresh processes of the workers.
+"""Tasks on a Dask cluster: their results as they finish, and calls in fresh processes of the workers.
 
-The task `run_order` passes on bytes that it does not read, and this module imports little: a worker that has just been
-started is of use at once.
+The task `run_order` passes on bytes without reading them, and this module imports little, so that a new worker can be
+used immediately.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from orfit_bench.jobs.processes import MAX_DEATHS, DiedError, default_memory_lim
 from orfit_bench.jobs.sessions import Session, open_shared
 
 NO_WORKERS_SECONDS = 300.0
-"""So long a cluster that had workers may be without any."""
+"""Number of seconds that a cluster may be without workers after it had some."""
 CHECK_SECONDS = 5.0
-"""Between two looks at whether there are workers."""
+"""Number of seconds between two checks for workers."""
 
 
 class ClusterLostError(ConnectionError):
@@ -30,19 +30,20 @@ class ClusterLostError(ConnectionError):
 class AsFinished:
     """Futures with their values, in the order in which they finish.
 
-    Values are fetched at once, so that a worker that dies later takes none with it. A task that Dask gives up since
-    several workers in turn died while they ran it is started again.
+    Values are fetched immediately, so that they are not lost if a worker dies later. A task that Dask gives up, because
+    several workers died while running it, is started again.
 
     Parameters
     ----------
     client : distributed.Client
         The connection to the cluster.
     futures : iterable of distributed.Future
-        What is waited for; more may be added while others are iterated over.
+        The futures to wait for; more can be added during the iteration.
     retries : int
-        How often a task that Dask gave up is started again; then its value is a KilledWorker.
+        How often a task that Dask gave up is started again. After that, its value is a KilledWorker.
     resource : str, optional
-        What workers must offer; others do not count. A warning says how to start one while there are only others.
+        The resource that workers must have; others do not count. If only others exist, a warning explains how to start
+        a worker with the resource.
     """
 
     def __init__(
@@ -55,13 +56,13 @@ class AsFinished:
         self._workers, self._retries = _Workers(client, resource), retries
 
     def add(self, future: Any) -> None:
-        """Wait for this one too."""
+        """Wait for another future."""
         self._waiting.add(future)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         """Yield each future with its value; the value of a task that failed is its exception.
 
-        Raises ClusterLostError if the scheduler was lost, or if all workers were and none came for long.
+        Raises ClusterLostError if the scheduler was lost, or if all workers were lost for a long time.
         """
         from distributed import KilledWorker
 
@@ -82,24 +83,24 @@ class AsFinished:
             yield future, value
 
     def _wait(self) -> None:
-        """Wait for the next one, a tenth of a second at most."""
+        """Wait for the next future, at most a tenth of a second."""
         self._workers.check()
         with self._waiting.thread_condition:
             self._waiting.thread_condition.wait(0.1)
 
 
 class _Workers:
-    """Whether a cluster has workers with a resource. It may start without any, as those of a batch system do."""
+    """Checks whether a cluster has workers with a resource. Clusters of a batch system can start without workers."""
 
     def __init__(self, client: Any, resource: str | None) -> None:
         self._client, self._resource = client, resource
         self._due = 0.0
         self._seen: float | None = None
-        """When there were some the last time."""
+        """The last time at which there were workers."""
         self._warned = False
 
     def check(self) -> None:
-        """ClusterLostError if there have been some, and none for long. Warns once of workers without the resource."""
+        """Raise ClusterLostError if all workers were lost for a long time. Warn once if none has the resource."""
         now = time.monotonic()
         if now < self._due:
             return
@@ -115,7 +116,7 @@ class _Workers:
         elif workers and not self._warned:
             self._warned = True
             warn(
-                f"no worker of the cluster has the resource {self._resource}: what needs it waits until one comes; "
+                f"no worker of the cluster has the resource {self._resource}: tasks that need it are waiting; "
                 f"start one by: dask worker {self._client.scheduler.address} --nthreads 1 "
                 f"--resources {self._resource}=1",
                 UserWarning,
@@ -133,12 +134,12 @@ class Server(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """What a worker did."""
+    """The result of a worker."""
 
     prepared: Any
-    """What the preparation of the server returned; the DiedError or TimeoutError that ended it."""
+    """The result of preparing the server, or the DiedError or TimeoutError that ended it."""
     reply: Reply | None
-    """How the call ended; None if it was not begun."""
+    """The outcome of the call; None if it was not started."""
 
 
 _free: dict[Server, list[Session]] = {}
@@ -146,14 +147,14 @@ _free: dict[Server, list[Session]] = {}
 
 
 def run_order(server: Server, order: Order) -> Finished:
-    """Run a call in a fresh process of this machine, unless the first item of `prepared` is a reason not to.
+    """Run a call in a fresh process on this machine, unless the first item of `prepared` is a reason not to.
 
     Parameters
     ----------
     server : Server
-        Sessions with it are kept open for the next call; those with others are closed.
+        Sessions with this server are kept open for the next call; those with others are closed.
     order : Order
-        Without a limit of memory, a share of the worker's is the limit.
+        Without a memory limit, the limit is a share of the worker's memory limit.
     """
     from distributed import get_worker
 
@@ -180,7 +181,7 @@ def run_order(server: Server, order: Order) -> Finished:
 
 
 def _open(server: Server) -> Session:
-    """A free session, or a new one; threads may do this at the same time."""
+    """A free session, or a new one; several threads can call this at the same time."""
     for other in [known for known in _free if known != server]:
         for session in _free.pop(other, []):
             session.close()

@@ -1,4 +1,4 @@
-"""What a process is doing, in memory that the process waiting for it can read, even after a crash."""
+"""The current phase of a process, in shared memory that the waiting process can read even after a crash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mmap import mmap
 
 BYTES = 400
 _shared: list[mmap] = []
-"""The memory that this process shares with the one that waits for it, if any does."""
+"""The memory that this process shares with the process that waits for it, if there is one."""
 
 
 def new_memory() -> mmap:
@@ -17,13 +17,13 @@ def new_memory() -> mmap:
 
 
 def report_to(memory: mmap) -> None:
-    """Write the phases of this process there."""
+    """Write the phases of this process to this memory."""
     _shared[:] = [memory]
 
 
 @contextmanager
 def phase(text: str) -> Iterator[None]:
-    """Report what this process does in the context, as the end of a sentence: "it computed the metric speed"."""
+    """Report the phase of this process in the context, as the end of a sentence: "it computed the metric speed"."""
     before = [bytes(memory[:]) for memory in _shared]
     _set([text.encode()[:BYTES].ljust(BYTES, b"\0")] * len(_shared))
     try:
@@ -38,5 +38,5 @@ def _set(texts: list[bytes]) -> None:
 
 
 def read(memory: mmap) -> str:
-    """What the process that reports there was last doing; empty if it reported nothing."""
+    """The last phase that was reported to this memory; empty if there is none."""
     return bytes(memory[:]).rstrip(b"\0").decode(errors="replace")

@@ -22,9 +22,9 @@ THREADS = "ORFIT_BENCH_THREADS"
 """Environment variable with which a user allows backends to use several threads."""
 MAX_WORKERS = 8
 MEMORY_SHARE = 0.75
-"""Share of the memory that calls may allocate by default."""
+"""Share of the machine's memory that calls may allocate by default."""
 MAX_DEATHS = 20
-"""How often processes that run one task may die before it is given up."""
+"""Number of processes that may die while running one task before it is given up."""
 NOT_STARTED = (
     "the worker process does not start. A script that calls run(), conform_isolated() or learn() must do so under "
     'if __name__ == "__main__":, since the worker imports it; or call run(isolate=False), conform() or '
@@ -35,7 +35,7 @@ START_SECONDS = 120.0
 
 
 class DiedError(RuntimeError):
-    """The process died; the message says how."""
+    """The process died; the message describes how."""
 
 
 class Call(NamedTuple):
@@ -52,11 +52,11 @@ class Running(NamedTuple):
     future: Future[Any]
     timeout: float
     end: float
-    """When it is stopped, of `time.monotonic`."""
+    """The time at which it is stopped, by `time.monotonic`."""
 
     @property
     def seconds_left(self) -> float:
-        """Until it is stopped, at least 0, and at most what can be waited for."""
+        """The seconds until it is stopped, at least 0, and at most the longest possible waiting time."""
         return min(max(0.0, self.end - time.monotonic()), TIMEOUT_MAX)
 
 
@@ -91,7 +91,7 @@ class Process:
 
     @property
     def threads(self) -> dict[str, str]:
-        """The variables for numbers of threads in the environment of the process."""
+        """The environment variables for numbers of threads in the process."""
         return self._wait()
 
     def begin(self, call: Call) -> Running:
@@ -143,15 +143,15 @@ def result_of(running: Running) -> Any:
         raise TimeoutError(f"stopped after {running.timeout:g} s") from error
     except ProcessExpired as error:
         raise DiedError(describe_death(error.exitcode)) from error
-    except RuntimeError as error:  # it died so early that the pool lost track of the call
+    except RuntimeError as error:  # the process died before the pool registered the call
         raise DiedError(describe_death(None)) from error
 
 
 def spread(processes: Sequence[Process], calls: Iterable[tuple[int, Call]]) -> Iterator[tuple[int, Any]]:
     """Run numbered calls on several processes and yield (number, result) in the order of completion.
 
-    The result of a call that was stopped or whose process died is a TimeoutError or DiedError. `calls` is consumed
-    lazily, whenever a process is free.
+    If a call was stopped or its process died, the result is a TimeoutError or DiedError. `calls` is consumed lazily,
+    whenever a process is free.
     """
     waiting, free = iter(calls), list(processes)
     at_work: dict[Future[Any], tuple[int, Process, Running]] = {}
@@ -189,13 +189,13 @@ def threads(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def default_memory_limit(count: int = 1, memory: int | None = None) -> int:
-    """Three quarters of this many bytes, by default of the machine's memory, divided among the calls that run."""
+    """Three quarters of `memory`, by default of the machine's memory, divided by the number of simultaneous calls."""
     available = memory or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return int(MEMORY_SHARE / count * available)
 
 
 def describe_death(code: int | None) -> str:
-    """How a process ended, from its exit code."""
+    """A description of how a process ended, from its exit code."""
     if code is None:
         return "the worker process died"
     if code < 0:

@@ -31,7 +31,7 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
 
 
 def as_attributes(values: Mapping[str, Any]) -> dict[str, str]:
-    """Values as attributes of a file: texts as they are, everything else as JSON."""
+    """Values as attributes of a file: strings unchanged, everything else as JSON."""
     return {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in values.items()}
 
 
@@ -64,7 +64,7 @@ def machine() -> dict[str, Any]:
 
 
 def _host() -> str:
-    """A hash that distinguishes machines of equal hardware without revealing the host name."""
+    """A hash that distinguishes machines with equal hardware without revealing the host name."""
     try:
         number = Path("/etc/machine-id").read_text()
     except OSError:  # another system, or a container
@@ -95,14 +95,14 @@ def plugin_commits() -> dict[str, dict[str, Any]]:
 
 
 def plugin_sources() -> dict[str, str]:
-    """Return a hash of the modules of each plugin by distribution, tracked by git or not.
+    """Return a hash of the modules of each plugin, by distribution, whether git tracks them or not.
 
-    Those that were installed from an archive, which their version names, are left out.
+    Plugins installed from an archive, which their version identifies, are left out.
     """
     found = {}
     for name, (module, file) in _plugin_modules().items():
         if not {"site-packages", "dist-packages"} & set(file.parts):
-            depth = module.count(".") + (file.name == "__init__.py") - 1  # of the file in its package
+            depth = module.count(".") + (file.name == "__init__.py") - 1  # depth of the file in its package
             found[name] = digest([file] if depth < 0 else sorted(file.parents[depth].rglob("*.py")))
     return found
 

@@ -38,7 +38,7 @@ def run_resumable(
     journal : Journal, optional
         Where finished records are stored.
     fresh : bool
-        Whether to discard the records of these jobs that the journal has.
+        Whether to discard existing records of these jobs in the journal.
     progress : callable
         Called as progress(done, total, record): first with the number of resumed jobs and None, then after each job.
 

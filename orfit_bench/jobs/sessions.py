@@ -1,4 +1,4 @@
-"""Sessions with servers that fork a process for each call: a private server, or one that processes share."""
+"""Sessions with servers that fork a process for each call: a private server, or one shared by processes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from orfit_bench.jobs.forking import Order, Reply, is_own
 from orfit_bench.jobs.processes import ONE_THREAD, START_SECONDS, Call, DiedError, describe_death, uninterrupted
 
 Prepare = tuple[Callable[..., Any], tuple[Any, ...]]
-"""The module-level function that a server calls first, to import what calls need, and its arguments."""
+"""The module-level function that a server calls first, to import the modules that calls need, and its arguments."""
 FEW_READERS = {"ARROW_IO_THREADS": "2"}
-"""Threads with which pyarrow reads files: where the limit of memory has no room for their stacks, it waits for ever."""
+"""Number of threads with which pyarrow reads files: if the memory limit leaves no room for their stacks, it hangs."""
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from orfit_bench.jobs.forking import {function}; {function}({argument!r})"
 )
 """The program of a server, which finds modules where its client finds them."""
 NOT_IN_TIME = f"the server of the cells did not start in {START_SECONDS:g} s"
 MAX_STARTS = 3
-"""So often a shared server is started that ends at once."""
+"""How often to start a shared server that ends at once."""
 
 _shared: list[subprocess.Popen[bytes]] = []
-"""Shared servers that this process has started; those that have ended are removed when another one is started."""
+"""Shared servers that this process has started; ended servers are removed when another one is started."""
 
 
 class Answer(NamedTuple):
-    """What a call returned, and the end of what it printed."""
+    """The result of a call and the end of its output."""
 
     value: Any
     """The result, or the TimeoutError or DiedError that ended the call."""
@@ -46,7 +46,7 @@ class Session:
     Parameters
     ----------
     connection : multiprocessing.connection.Connection
-        The server sends what its preparation returned, which is `prepared`.
+        The connection to the server, which sends the result of its preparation, `prepared`.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -61,16 +61,16 @@ class Session:
     @property
     def alive(self) -> bool:
         """Whether the server can run calls."""
-        return not self._connection.closed and not self._connection.poll()  # the end of a connection can be read
+        return not self._connection.closed and not self._connection.poll()  # a closed connection is readable
 
     def close(self) -> None:
-        """End the session, and a call that runs."""
+        """End the session and any running call."""
         with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as end:
             end.shutdown(socket.SHUT_RDWR)  # also wakes a thread that waits for a reply
         self._connection.close()
 
     def send(self, order: Order) -> Reply:
-        """Run a call in a fresh process. All processes that it started are ended with it."""
+        """Run a call in a fresh process. All processes that it started end with it."""
         try:
             self._connection.send(order)
             reply: Reply = self._connection.recv()
@@ -79,12 +79,12 @@ class Session:
         return reply
 
     def call(self, call: Call, memory: float | None = None) -> Answer:
-        """Run a call in a fresh process, which may allocate `memory` bytes more than the server has."""
+        """Run a call in a fresh process, which may allocate `memory` bytes in addition to those of the server."""
         return read_reply(self.send(order_of(call, memory)))
 
 
 class ForkServer:
-    """A server for calls in fresh processes, in which BLAS uses one thread, with one session.
+    """A server with one session for calls in fresh processes, in which BLAS uses one thread.
 
     Parameters
     ----------
@@ -130,13 +130,13 @@ class ForkServer:
 def open_shared(name: str, prepare: bytes) -> Session:
     """Open a session with the server of this name, which is started if there is none.
 
-    The server outlives its clients and ends when it is idle, so that a client that is killed and starts again finds it
-    as it was.
+    The server outlives its clients and ends when it is idle, so that a client that is killed and restarted finds it
+    prepared.
 
     Parameters
     ----------
     name : str
-        Processes of this user that give the same name share the server.
+        Name of the server; processes of this user that use the same name share it.
     prepare : bytes
         `Prepare`, pickled; this process does not read it.
     """
@@ -184,7 +184,7 @@ def _start_shared(name: str, prepare: bytes) -> subprocess.Popen[bytes]:
 
 
 def _start(function: str, argument: object, **options: Any) -> subprocess.Popen[bytes]:
-    """Start a server; not by multiprocessing, which refuses to start processes in a worker of Dask."""
+    """Start a server, without multiprocessing, which refuses to start processes in a Dask worker."""
     program = PROGRAM.format(path=sys.path, function=function, argument=argument)
     with uninterrupted():
         return subprocess.Popen([sys.executable, "-c", program], env=FEW_READERS | os.environ | ONE_THREAD, **options)

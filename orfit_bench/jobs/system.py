@@ -12,9 +12,9 @@ from pathlib import Path
 from stat import S_IMODE, S_IRUSR, S_IWUSR
 
 FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-"""Flags with which files are opened that this process writes. A link is never followed."""
+"""Flags for opening files that this process writes. Links are never followed."""
 NOT_SUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EBADF}
-"""Errors of systems on which a folder cannot be synchronized."""
+"""Error numbers of systems on which a folder cannot be synchronized."""
 OPERATIONS = (
     "create",
     "open_or_create",
@@ -27,11 +27,11 @@ OPERATIONS = (
     "read",
     "make_folder",
 )
-"""The functions that change or read files; `close` only gives back a number."""
+"""The functions that change or read files; `close` only releases a descriptor."""
 
 
 def follow(path: Path) -> Path:
-    """The file that a path leads to where links are followed, which need not exist."""
+    """The path after following links; the file need not exist."""
     return Path(os.path.realpath(path))
 
 
@@ -48,7 +48,7 @@ def open_or_create(path: Path) -> int:
 def lock(descriptor: int) -> None:
     """Lock an open file until it is closed or the process ends. Raises BlockingIOError if it is locked already.
 
-    Raises another OSError where the system has no locks.
+    Raises another OSError if the system has no locks.
     """
     try:
         import fcntl
@@ -75,14 +75,14 @@ def rename(source: Path, target: Path) -> None:
 def copy_mode(source: Path, target: Path) -> None:
     """Give a file the permissions of another one, if it exists and the system can do so.
 
-    The owner may read and write it all the same, as `orfit_bench.jobs.locks` does with temporary files.
+    The owner can always read and write it, as `orfit_bench.jobs.locks` requires for temporary files.
     """
     with suppress(OSError):
         target.chmod(S_IMODE(source.stat().st_mode) | S_IRUSR | S_IWUSR)
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can do so."""
+    """Wait until the names in a folder are on the disk, if the system supports this."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError as error:
