@@ -1,1 +1,1 @@
-"""Tables, figures and HTML pages of results and declarations."""
+"""Tables, figures and HTML pages for results and declarations."""

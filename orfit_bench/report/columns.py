@@ -1,4 +1,4 @@
-"""The columns of result tables: those of each kind of error, those of plugins' metrics, or chosen ones."""
+"""The columns of result tables: columns for each kind of error, for metrics of plugins, or chosen by the user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLUMNS: dict[str, Columns] = {
 }
 """Columns by kind of test error; errors of different kinds are never shown in one column."""
 TEXT = "text"
-"""The format of columns that hold texts."""
+"""The format of string columns."""
 
 
 def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
@@ -53,7 +53,7 @@ def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
 
 
 def chosen_columns(results: xarray.Dataset, names: Sequence[str], error: str) -> Columns:
-    """The columns of these variables, as far as the results have them."""
+    """The columns of these variables that the results have."""
     names = [name for name in names if name in results]
     known = {name: column for columns in COLUMNS.values() for name, column in columns.items()} | COLUMNS[error]
     texts = {name: (name, TEXT) for name in names if results[name].dtype.kind not in "iufb"}

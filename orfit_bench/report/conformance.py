@@ -44,7 +44,7 @@ class Count:
 
     @property
     def shown(self) -> str:
-        """The ratio as text."""
+        """The ratio as a string."""
         return "" if self.ratio is None else f"{self.ratio:.2g}"
 
     def __str__(self) -> str:
@@ -76,14 +76,14 @@ def checks_table(checks: Sequence[Check]) -> Table:
 
 
 def lines(report: Report, status: str) -> Iterator[tuple[str, str]]:
-    """The results of a status with their reasons, each with the command that repeats it; equal skips are combined."""
+    """The results with a status and their reasons, each with the command that repeats it; equal skips are combined."""
     for text, same in _described(report, status):
         repeats = status == FAILED or len(same) == 1
         yield f"{status}: {text}", same[0].repeat if repeats else ""
 
 
 def capabilities_table(report: Report) -> Table:
-    """What each kernel supports of what its method allows."""
+    """The capabilities that each kernel supports, out of those that its method allows."""
     table = grid("Declared capabilities (-: the method does not allow it)", "method", "backend", *MEANING)
     for column in table.columns:
         column.no_wrap = True
@@ -152,7 +152,7 @@ def _reasons(report: Report, status: str) -> list[str]:
 
 
 def _described(report: Report, status: str) -> Iterator[tuple[str, list[CheckResult]]]:
-    """The descriptions of the results of a status, each with its results; equal skips and causes are combined."""
+    """The descriptions of the results with a status, each with its results; equal skips and causes are combined."""
     if status == FAILED:
         yield from ((str(failure), list(failure.results)) for failure in failures(report.results))
         return

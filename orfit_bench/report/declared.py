@@ -43,9 +43,9 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
-    """The details of a method, backend, stream, metric, experiment or plugin; of each if several have the name.
+    """The details of the method, backend, stream, metric, experiment or plugin with this name; of all with it.
 
-    A plugin that has the name of something else is described only if it is broken.
+    If something else has the name too, a plugin is described only if it is broken.
     """
     describe: dict[str, Callable[[Registry, Any], Iterator[RenderableType]]] = {
         "methods": _method,
@@ -68,7 +68,7 @@ def details(known: Registry, name: str) -> Iterator[RenderableType]:
 
 
 def methods_table(known: Registry) -> Table:
-    """Methods by name, the backends that support them, and how two learners merge."""
+    """Methods by name, with the backends that support them and the kind of merge."""
     table = grid("Methods", "name", *known.backends, "merge", "description", "supplied by")
     for method in known.methods.values():
         offers = ["no" if known.absence(backend, method.name) else "yes" for backend in known.backends]
@@ -79,7 +79,7 @@ def methods_table(known: Registry) -> Table:
 
 
 def lacking(known: Registry) -> list[str]:
-    """Why methods are not available on a backend: one line per reason."""
+    """The reasons why methods are not available on a backend, one line per reason."""
     who: dict[tuple[str, str], list[str]] = {}
     for backend in known.backends:
         for method in known.methods:
@@ -111,7 +111,7 @@ def streams_table(known: Registry) -> Table:
 
 
 def lacking_data(known: Registry) -> list[str]:
-    """Why the data of streams are not available: one line per reason."""
+    """The reasons why the data of streams are not available, one line per reason."""
     who: dict[str, list[str]] = {}
     for name, stream in known.streams.items():
         if reason := stream.reason:
@@ -178,7 +178,7 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
 
 
 def _schedules(method: str, names: list[str]) -> str:
-    """How schedules are written: for each kind an option --set of the first of these settings."""
+    """The notation of schedules: for each kind, an option --set of the first of these settings."""
     subject = f"{names[0]} is" if len(names) == 1 else f"{', '.join(names)} are each"
     head = f"{subject} a number or a schedule. In a suite file and in --set a schedule is a TOML table:"
     return "\n".join([head, *(f"  --set {method}.{names[0]}='{text}'" for text in SCHEDULES)])
@@ -230,7 +230,7 @@ def _experiment(known: Registry, experiment: Experiment) -> Iterator[RenderableT
 
 
 def _plugin(plugin: Plugin) -> Iterator[RenderableType]:
-    """The state of a plugin, and the names of what it offers."""
+    """The state of a plugin, and the names of the items that it offers."""
     yield Text(f"plugin {plugin.name}: {plugin.state}{f': {plugin.reason}' if plugin.reason else ''}", style="bold")
     offered = {hook: [item.name for item in items] for hook, items in plugin.offers.items() if hook != "kernels"}
     offered["kernels"] = [f"{method} on {backend}" for backend, method in plugin.offers.get("kernels", ())]

@@ -20,7 +20,7 @@ HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 
 
 def findings_table(findings: Sequence[Comparison]) -> Table:
-    """One row per value that changed or that neither commit can measure, regressions first."""
+    """One row per value that changed or cannot be measured in either commit, regressions first."""
     table = grid("Changes", *HEADINGS)
     for row in _rows(findings):
         table.add_row(*map(Text, row))

@@ -22,8 +22,8 @@ LABEL = 24
 def methods(results: xarray.Dataset, every_model: bool = False) -> list[str]:
     """The method of each cell, with settings and model if cells of that method differ in them.
 
-    With `every_model`, every model that is not linear is named, where others are: a picture has no line below it that
-    says so.
+    With `every_model`, every nonlinear model is named if there are others, since a figure has no line below it that
+    names the model.
     """
     names, models = ([str(v) for v in results[name].values] for name in ("method", "model"))
     labels = _differing(names, [json.loads(s) for s in results["settings"].values])
@@ -43,14 +43,14 @@ def streams(results: xarray.Dataset, without: Collection[str] = ()) -> list[str]
 
 
 def conditions(results: xarray.Dataset) -> dict[str, list[str]]:
-    """Those of protocol, dtype and run in which cells differ, with the text of every cell."""
+    """The conditions (protocol, dtype, run) in which cells differ, with their values for every cell."""
     found = {name: [str(v) for v in results[name].values] for name in ("protocol", "dtype")} | {"run": runs(results)}
     return {name: texts for name, texts in found.items() if len(set(texts)) > 1}
 
 
 def is_ok(results: xarray.Dataset, i: int) -> bool:
     """Whether the cell was measured."""
-    return str(results.variables["status"].values[i]) == "ok"  # results["status"] makes an array of its own: 60 us
+    return str(results.variables["status"].values[i]) == "ok"  # results["status"] would create a new array: 60 us
 
 
 def number(results: xarray.Dataset, name: str, i: int) -> float:
@@ -59,12 +59,12 @@ def number(results: xarray.Dataset, name: str, i: int) -> float:
 
 
 def distinct(results: xarray.Dataset, name: str) -> list[str]:
-    """The distinct texts of a coordinate, sorted."""
+    """The distinct values of a string coordinate, sorted."""
     return sorted({str(v) for v in results[name].values})
 
 
 def shown(value: float, form: str) -> str:
-    """The number as text: `form` is "B" (bytes), "s" (seconds), "share" (percent) or a Python format."""
+    """The number as a string: `form` is "B" (bytes), "s" (seconds), "share" (percent) or a Python format."""
     if math.isnan(value):
         return "n/a"
     if form == "B":
@@ -106,7 +106,7 @@ def plain(value: Any) -> str:
 
 
 def _differing(names: list[str], given: list[dict[str, Any]]) -> list[str]:
-    """Each name with those of its settings in which cells of this name differ."""
+    """Each name with the settings in which cells of this name differ."""
     kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
     for n, s in zip(names, given, strict=True):
         for key, value in s.items():

@@ -25,7 +25,7 @@ def laws_table(found: dict[LawCase, list[Deviation]], title: str) -> Table:
 
 
 def summary(found: dict[LawCase, list[Deviation]]) -> str:
-    """How many laws hold, and which has the largest deviation relative to its bound."""
+    """The number of laws that hold, and the law with the largest deviation relative to its bound."""
     measured = {case: worst(deviations) for case, deviations in found.items()}
     largest = max(measured, key=lambda case: measured[case].ratio)
     count = f"{sum(d.holds for d in measured.values())} of {len(measured)} laws hold"

@@ -1,4 +1,4 @@
-"""The map of equivalent methods: figure 8 of the survey, extended, with measured deviations on its edges."""
+"""The map of equivalent methods: an extension of figure 8 of the survey, with measured deviations on its edges."""
 
 from __future__ import annotations
 

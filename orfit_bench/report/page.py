@@ -28,11 +28,11 @@ from orfit_bench.report.plotting import INK, PAPER, close, matplotlib
 TEMPLATES = Path(__file__).parent / "templates"
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 REFERRING = ("id", "href", "clip-path", "mask", "fill", "stroke", "style")
-"""Attributes that name an element or refer to one."""
+"""Attributes that define or reference the id of an element."""
 
 
 class Number(NamedTuple):
-    """A cell that is sorted by its value and displayed as its text; NaN is last in either order."""
+    """A cell that is sorted by its value and displayed as its text; NaN is always last."""
 
     value: float
     text: str
@@ -68,7 +68,7 @@ class Listing:
 
     @property
     def numeric(self) -> list[bool]:
-        """Which columns hold numbers and are right-aligned."""
+        """For each column, whether it is numeric and thus right-aligned."""
         return [any(isinstance(row[i], Number) for row in self.rows) for i in range(len(self.columns))]
 
 
@@ -93,7 +93,7 @@ class Section:
 
 
 def as_figure(figure: Any, caption: str, alt: str) -> Figure:
-    """Turn a matplotlib figure into a part of a page, without date, font and background, and close it.
+    """Convert a matplotlib figure to a part of a page, without date, font and background, and close it.
 
     INK and PAPER become the text and background colours of the page (light or dark); other colours are unchanged.
     """
@@ -172,7 +172,7 @@ def _safe(text: str) -> Any:
 
 
 def require(*modules: str) -> None:
-    """Raise UnavailableError if Jinja2 or matplotlib is missing; called before long computations, not after."""
+    """Raise UnavailableError if Jinja2 or matplotlib is missing; called before long computations."""
     environment()
     matplotlib()
     for module in ("matplotlib.figure", "matplotlib.backends.backend_svg", *modules):

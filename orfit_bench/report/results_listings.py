@@ -41,7 +41,7 @@ TOO_FEW = "too few"
 
 
 def origin(results: xarray.Dataset) -> Listing:
-    """Where and when the results were measured, with one column per run."""
+    """The environment and date of the measurements, with one column per run."""
     runs = _runs(results)
     rows = [(key, *(run[key] for run in runs.values())) for key in next(iter(runs.values()))]
     return Listing("Environment", ("", *runs), rows)
@@ -153,7 +153,7 @@ def settings(results: xarray.Dataset) -> Listing:
 
 
 def _runs(results: xarray.Dataset) -> dict[str, dict[str, str]]:
-    """The environment of each run, as text."""
+    """The environment of each run, as strings."""
     cells = Counter(collection.runs(results))
     names = ("run", *ORIGIN)
     columns = (collection.runs(results), *(collection.origin(results, name) for name in ORIGIN))
@@ -213,7 +213,7 @@ def _tested(c: statistics.PairwiseComparison) -> Iterator[Number]:
 
 
 def _who(results: xarray.Dataset, without: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
-    """The headings and texts that identify each cell, except the stream settings in `without`."""
+    """The headings and values that identify each cell, except the stream settings in `without`."""
     conditions = labels.conditions(results)
     named = [labels.methods(results), *_columns(results, "backend"), labels.streams(results, without)]
     named += conditions.values()

@@ -34,11 +34,11 @@ DROPPED_FIRST = (
     *("state", "roofline", "device", "expected", "skipped", "forgetting", "ties", "effect size", "p", "deviation"),
     *("latency", "samples/s", "losses", "seeds", "features", "backend"),
 )
-"""Headings of columns that a narrow terminal does without, the least important first."""
+"""Headings of columns that are omitted on a narrow terminal, the least important first."""
 SENTENCE = 24
-"""Least width of a column of sentences."""
+"""Minimum width of a column of sentences."""
 SHORTEST_SENTENCE = 40
-"""A column with a cell that is longer contains sentences."""
+"""Columns with a longer cell contain sentences."""
 LONGEST_WORD = 40
 """Longer words are broken."""
 
@@ -55,9 +55,9 @@ def keep_words(table: Table) -> None:
 
 
 def fix_widths(table: Table, spare: int) -> None:
-    """Fix the widths of all columns: the least ones, and `spare` more characters for those that wrap.
+    """Fix the widths of all columns at their minimum, plus `spare` characters shared by the columns that wrap.
 
-    rich would narrow the widest columns below their least widths, and then cut the line.
+    rich would narrow the widest columns below their minimum widths, and then cut the line.
     """
     wrapping = [column for column in table.columns if not column.no_wrap]
     wants = {i: _longest_line(column) - (column.min_width or 0) for i, column in enumerate(wrapping)}
@@ -73,9 +73,9 @@ def _longest_line(column: Column) -> int:
 
 
 def without_columns(table: Table, fits: Callable[[Table], bool]) -> tuple[Table, list[str]]:
-    """The table with as many columns as fit, and the headings of the others; the whole table if none of these helps.
+    """The table with the columns that fit, and the headings of the others; the whole table if omitting does not help.
 
-    Columns without a number go first.
+    Columns without numbers are omitted first.
     """
     shown, left_out = table, list[str]()
     headings = [str(column.header) for column in table.columns]
@@ -90,7 +90,7 @@ def without_columns(table: Table, fits: Callable[[Table], bool]) -> tuple[Table,
 
 
 def _with_columns(table: Table, headings: Sequence[str]) -> Table:
-    """The table with these columns alone."""
+    """The table with only these columns."""
     kept = [column for column in table.columns if str(column.header) in headings]
     part = copy.copy(table)
     part.columns, part.rows = [], []

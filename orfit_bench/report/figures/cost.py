@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 AXES = ("seconds", "memory"), ("time per sample", "peak memory"), (as_seconds, as_bytes)
-"""Of each panel: the field of a point, its label and its format."""
+"""For each panel: the field of a point, its label and its format."""
 SIGNS = ("", ".", "_", "|", "x")
 """Marks inside a marker that identify the backend."""
 
@@ -50,7 +50,7 @@ class Point(NamedTuple):
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why the figure cannot be drawn; empty if it can."""
+    """The reason why the figure cannot be drawn; empty if it can."""
     if any(_points(part)):
         return ""
     return "nothing was timed" if np.isfinite(part["test_error"].values).any() else "the stream has no test set"
@@ -104,7 +104,7 @@ def _methods(
 
 
 def _backends(axes: Any, points: list[Point], backends: list[str], name: str) -> Iterator[tuple[Any, ...]]:
-    """A mark for the backend inside each marker, none for the first; yields the legend handles."""
+    """Mark the backend inside each marker, except the first backend; yields the legend handles."""
     for k, backend in enumerate(backends):
         mine = [p for p in points if p.backend == backend]
         where, sign = [getattr(p, name) for p in mine], SIGNS[k % len(SIGNS)]

@@ -36,14 +36,14 @@ SPAN = 100.0
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why the figure cannot be drawn; empty if it can."""
+    """The reason why the figure cannot be drawn; empty if it can."""
     return "" if np.isfinite(part["task_error"].values).any() else "the stream has no tasks"
 
 
 def draw(part: xarray.Dataset) -> Any:
     """Draw one map per method on a common colour scale, in order of increasing forgetting.
 
-    All maps are drawn in one axes object, since one for each takes matplotlib ten times as long.
+    All maps are drawn in one axes object, since one for each would be ten times slower in matplotlib.
     """
     found = {label: one_backend(part, cells) for label, cells in by(part, "label").items()}
     forgotten = {label: float(mean(part["forgetting"].values[cells])) for label, cells in found.items()}
@@ -74,7 +74,7 @@ def draw(part: xarray.Dataset) -> Any:
 
 
 def _matrix(runs: NDArray[Any]) -> NDArray[Any]:
-    """The mean over seeds, without tasks that only other streams of the file have."""
+    """The mean over seeds, without tasks that exist only in other streams of the file."""
     values = mean(runs)
     tasks = int((~np.isnan(values)).any(axis=1).sum())
     return values[:tasks, :tasks]

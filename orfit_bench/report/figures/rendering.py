@@ -34,7 +34,7 @@ class RenderedFigure:
     stream: str
     figure: Any
     some: str = ""
-    """How many methods are drawn and which; empty if all are."""
+    """A description of the methods that are drawn; empty if all are drawn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ MORE = "more, with larger final error"
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why the figure cannot be drawn; empty if it can."""
+    """The reason why the figure cannot be drawn; empty if it can."""
     return "" if np.isfinite(part["test_error_trajectory"].values).any() else "the stream has no test set"
 
 

@@ -54,13 +54,13 @@ class FigureSpec:
     caption: str
     """A description that is valid for every stream."""
     missing: Callable[[xarray.Dataset], str]
-    """Returns why these results cannot be drawn; empty if they can."""
+    """Returns the reason why these results cannot be drawn; empty if they can."""
     draw: Callable[[xarray.Dataset], Any]
     """Returns the figure, without a title."""
     sizes: bool = False
     """Whether one figure shows all numbers of features."""
     most: Callable[[xarray.Dataset], int] | None = None
-    """Returns how many methods it can show (of more, the `ends`); None if it shows all."""
+    """Returns the largest number of methods in the figure (of more, the `ends` are shown); None if it shows all."""
     which: str = ""
     """A description of the `ends`."""
 
@@ -71,7 +71,7 @@ def ends(ordered: list[str], most: int) -> list[str]:
 
 
 def by(part: xarray.Dataset, name: str) -> dict[str, list[int]]:
-    """The cells grouped by the texts of a coordinate, in order of first occurrence."""
+    """The cells grouped by the values of a string coordinate, in order of first occurrence."""
     found: dict[str, list[int]] = {}
     for i, text in enumerate(part[name].values):
         found.setdefault(str(text), []).append(i)
@@ -85,7 +85,7 @@ def one_backend(part: xarray.Dataset, cells: list[int]) -> list[int]:
 
 
 def mean(values: NDArray[Any]) -> NDArray[Any]:
-    """The mean over the first axis, ignoring NaN; NaN where all values are NaN."""
+    """The mean over the first axis, ignoring NaN; NaN if all values are NaN."""
     known = ~np.isnan(values)
     count = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)
@@ -111,13 +111,13 @@ class Margins(NamedTuple):
     bottom: float = 0.5
     top: float = 0.4
     across: float = 0.3
-    """Between columns of axes."""
+    """The distance between columns of axes."""
     down: float = 0.3
-    """Between rows."""
+    """The distance between rows."""
 
 
 def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns: int = 1, **more: Any) -> Any:
-    """A figure with a grid of axes, (rows, columns), of so many inches each, and the margins around."""
+    """A figure with a grid (rows, columns) of axes of the given size in inches, and margins around them."""
     total_width = margins.left + columns * width + (columns - 1) * margins.across + margins.right
     tall = margins.bottom + rows * height + (rows - 1) * margins.down + margins.top
     place = {
@@ -128,12 +128,12 @@ def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns
         "wspace": margins.across / width,
         "hspace": margins.down / height,
     }
-    from matplotlib.figure import Figure  # pyplot would double the time that the import takes
+    from matplotlib.figure import Figure  # pyplot would double the import time
 
     figure = Figure(figsize=(total_width, tall))
     axes = figure.subplots(rows, columns, gridspec_kw=place, squeeze=False, **more)
     for one in axes.flat:
-        one.locator_params(nbins=6)  # ticks take half of the time to draw, and placing their labels a fifth
+        one.locator_params(nbins=6)  # drawing ticks takes half of the time, placing their labels a fifth
         one.xaxis.set_label_coords(0.5, -0.29 / height)
         one.yaxis.set_label_coords(-(margins.left - 0.25) / width, 0.5)
     return figure, axes
@@ -159,7 +159,7 @@ def legend(figure: Any, margins: Margins, title: str, **more: Any) -> None:
 def log_axis(axis: Any, form: Callable[[float], str]) -> None:
     """Make the axis logarithmic, with few ticks, formatted by `form`, and no minor ticks.
 
-    It stays linear if all values lie within a factor of two, since there would be no tick otherwise.
+    It stays linear if all values are within a factor of two, since there would be no ticks otherwise.
     """
     from matplotlib import ticker
 

@@ -36,11 +36,11 @@ BARS, PANELS = 30, 12
 """Largest number of methods in a figure, for one size and for several."""
 LIMIT = "roofline limit,\none thread"
 TITLE = "fastest method first"
-"""Of the legend; it lists the backends by their names."""
+"""The title of the legend, which lists the backends by name."""
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why the figure cannot be drawn; empty if it can."""
+    """The reason why the figure cannot be drawn; empty if it can."""
     return "" if np.isfinite(part["throughput"].values).any() else "no throughput was measured"
 
 
@@ -141,7 +141,7 @@ def _over_sizes(part: xarray.Dataset, name: str, label: str, backend: str) -> tu
 
 
 def _limits_over_sizes(part: xarray.Dataset, label: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The roofline limit of a method by number of features: the same on every backend."""
+    """The roofline limit of a method by number of features, which is the same on every backend."""
     for backend in by(part, "backend"):
         sizes, shares = _over_sizes(part, "share_of_limit", label, backend)
         if np.isfinite(shares).any():
