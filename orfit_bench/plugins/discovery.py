@@ -1,4 +1,4 @@
-"""Discovery of plugins. They are loaded one by one, so that a broken plugin does not affect the others."""
+"""Discovery of plugins. They are loaded one by one, so that broken plugins do not affect others."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 PluginState = Literal["ok", "broken", "blocked"]
 IN_PROCESS = "this process"
-"""The distribution of plugins that were registered in this process."""
+"""The distribution name of plugins that were registered in this process."""
 OWN = "orfit-bench"
-"""The distribution of this package."""
+"""The distribution name of this package."""
 GROUP = "orfit_bench"
 ONLY = "ORFIT_BENCH_PLUGINS"
 """Environment variable: names of the plugins to load, separated by commas. The package's own is always loaded."""
@@ -42,7 +42,7 @@ NOT_OF_PLUGINS = (
     "<",
     *(str(Path(module.__file__).parent) for module in (hooks, importlib, pluggy, spec) if module.__file__),
 )
-"""How the paths of files begin whose code loads plugins or checks what they declare."""
+"""Prefixes of the paths of files with code that loads plugins or checks their declarations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Plugin:
     offers: Mapping[str, Any] = field(default_factory=dict)
     """The return value of each hook; empty unless state is "ok"."""
     models: tuple[Model, ...] = ()
-    """The models among the attributes of the plugin, which no hook announces, since users pass them to learners."""
+    """The models among the attributes of the plugin. They have no hook, since users pass them to learners."""
     installed: float = inf
-    """When the distribution was installed, in seconds since the epoch; infinite if unknown, or in this process."""
+    """Installation time of the distribution, in seconds since the epoch; infinite if unknown or in this process."""
 
     @property
     def own(self) -> bool:
@@ -95,13 +95,13 @@ def installed() -> Iterator[Plugin]:
 def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
     """Import a plugin, check its version and call its hooks. Errors are recorded in the result, never raised.
 
-    What it prints goes to stderr.
+    Output of the plugin goes to stderr.
     """
     try:
         with _same_folder(), printed_on_stderr():
             plugin = find()
             offers = _offers(plugin, name)
-        own = (v for v in getattr(plugin, "__dict__", {}).values() if v is not LINEAR)  # which a plugin only imports
+        own = (v for v in getattr(plugin, "__dict__", {}).values() if v is not LINEAR)  # LINEAR is only imported
         models = tuple(v for v in own if isinstance(v, Model))
     except KeyboardInterrupt:
         raise
@@ -113,7 +113,7 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
 
 @contextmanager
 def _same_folder() -> Iterator[None]:
-    """Return to the working folder: a plugin that leaves it would change where every relative path leads."""
+    """Restore the working folder: if a plugin changed it, every relative path would change its meaning."""
     before = ""
     with suppress(OSError):  # it was deleted
         before = str(Path.cwd())
@@ -125,7 +125,7 @@ def _same_folder() -> Iterator[None]:
 
 
 def place(error: BaseException) -> str:
-    """The line of the plugin at which an error was raised, also where the specification raised it; empty if none."""
+    """The line of the plugin that caused an error, even if raised by the specification; empty if there is none."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(NOT_OF_PLUGINS)]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
 
@@ -143,7 +143,7 @@ def _supplier(point: EntryPoint) -> tuple[str, str]:
 
 
 def _installation_time(point: EntryPoint) -> float:
-    """When the metadata of the distribution were written; infinite if that is unknown."""
+    """The time at which the metadata of the distribution were written; infinite if unknown."""
     name, version = _supplier(point)
     try:
         folder = f"{re.sub(r'[-_.]+', '_', name)}-{version}.dist-info"
@@ -169,7 +169,7 @@ def _offers(plugin: Any, name: str) -> dict[str, Any]:
 
 
 def _is_known(caller: pluggy.HookCaller) -> bool:
-    """Whether a function has the name of a hook; ValueError where it has none, unless it is marked as optional."""
+    """Whether a function has the name of a hook. Raises ValueError otherwise, unless it is marked as optional."""
     known = (*hooks.KINDS, "kernels")
     if caller.name not in known and not all(function.optionalhook for function in caller.get_hookimpls()):
         raise ValueError(f"unknown hook {caller.name!r}{suggest(caller.name, known)}")
@@ -177,9 +177,9 @@ def _is_known(caller: pluggy.HookCaller) -> bool:
 
 
 def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
-    """ValueError for a function of the plugin itself that has the name of a hook, but is not marked as one."""
+    """Raise ValueError for a function that the plugin defines with the name of a hook, but does not mark as one."""
     own = getattr(plugin, "__name__", None) or type(plugin).__module__
-    given = {} if ismodule(plugin) else getattr(plugin, "__dict__", {})  # a module may import a function of this name
+    given = {} if ismodule(plugin) else getattr(plugin, "__dict__", {})  # a module can import a function of this name
     for name in {*hooks.KINDS, "kernels"} - marked:
         function = getattr(plugin, name, None)
         if (isfunction(function) or ismethod(function)) and (function.__module__ == own or name in given):
@@ -201,7 +201,7 @@ def _check_version(plugin: Any) -> None:
 
 
 def _checked(hook: str, offer: Any) -> Any:
-    """Check the types of what a hook returned, and return it as a tuple or dict."""
+    """Check the types in the return value of a hook, and return it as a tuple or dict."""
     if hook == "kernels":
         if not isinstance(offer, Mapping):
             raise TypeError(

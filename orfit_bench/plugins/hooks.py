@@ -1,4 +1,4 @@
-"""The six hooks that a plugin may implement. Each is called once, at start-up: import nothing heavy there."""
+"""The six hooks that a plugin can implement. Each is called once, at start-up: do not import heavy modules there."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def methods() -> Iterable[Method]:
 
 @hookspec
 def backends() -> Iterable[Backend]:
-    """Declare array types and the devices they compute on."""
+    """Declare array types and the devices on which they compute."""
     raise NotImplementedError
 
 
 @hookspec
 def kernels() -> Mapping[tuple[str, str], str | Absent | Any]:
-    """Name the module of each (backend, method), imported on first use; Absent(reason) if there is none."""
+    """Name the module of each pair (backend, method), imported on first use; Absent(reason) if there is none."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""The process in which `orfit_bench.plugins.trial` imports plugins that nobody has imported before."""
+"""The process in which `orfit_bench.plugins.trial` imports plugins for the first time."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from orfit_bench.jobs import fingerprint
 from orfit_bench.plugins.discovery import GROUP, load
 
 END_SECONDS = 5.0
-"""Within this time, a process must end in which a plugin has started threads."""
+"""Number of seconds within which a process must end after a plugin has started threads in it."""
 ENDS = "ends"
 NAMED = 3
-"""So many functions that a plugin replaces are named."""
+"""Number of functions replaced by a plugin that a message names."""
 
 
 def import_all() -> None:
-    """Import the entry points named on stdin, and write to stdout how far this came, a line each.
+    """Import the entry points named on stdin, and report progress in lines on stdout.
 
-    The number of each before it is imported; the number with what is wrong with its import; the number and "ends" where
-    this process ends by itself, as one in which a plugin has started threads must be able to; at last "end".
+    A line is the number of an entry point before its import; the number and a problem with its import; the number and
+    "ends", after which this process must end by itself even if a plugin has started threads; or finally "end".
     """
     task = json.load(sys.stdin)
     sys.path[:] = task["path"]
     progress = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what plugins print
+    os.dup2(2, 1)  # output of plugins
     points = [EntryPoint(*point) for point in task["points"]]
     packages = {_package(point) for point in entry_points(group=GROUP)}
     code = fingerprint.take(packages)
@@ -61,7 +61,7 @@ def _package(point: EntryPoint) -> str:
 
 
 def _closed() -> str:
-    """Which of the standard streams is closed; empty if none is."""
+    """The standard stream that is closed; empty if none is."""
     for name, stream, number in (("stdout", sys.__stdout__, 1), ("stderr", sys.__stderr__, 2)):
         try:
             os.fstat(number)
@@ -73,7 +73,7 @@ def _closed() -> str:
 
 
 def _limit_end(fault: str, progress: TextIO) -> None:
-    """Write this and end the process if it does not end by itself in time."""
+    """Write the fault and end the process if it does not end by itself in time."""
 
     def end() -> None:
         print(" ".join(fault.split()), file=progress, flush=True)

@@ -1,4 +1,4 @@
-"""Marks of the plugins that a process is loading: those of a process that has ended meanwhile name what it loaded."""
+"""Marks of the plugins that a process is loading. If the process ends meanwhile, its marks name these plugins."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 @contextmanager
 def marked(folder: Path, keys: Iterable[str]) -> Iterator[None]:
-    """Keep a file with these keys in the folder until the plugins are loaded; a process that ends leaves it behind."""
+    """Keep a file with these keys in the folder while plugins are loaded; it remains if the process ends meanwhile."""
     file = folder / str(os.getpid())
-    with suppress(OSError):  # then nobody notices that this process has ended
+    with suppress(OSError):  # without the file, the end of this process is not noticed
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(list(keys)))
     try:
@@ -24,7 +24,7 @@ def marked(folder: Path, keys: Iterable[str]) -> Iterator[None]:
 
 
 def take_left(folder: Path) -> set[str]:
-    """The keys in the files of processes that have ended while they loaded plugins; the files are removed."""
+    """The keys in the files of processes that ended while loading plugins; removes the files."""
     found: set[str] = set()
     with suppress(OSError):
         for file in folder.iterdir():
@@ -37,7 +37,7 @@ def take_left(folder: Path) -> set[str]:
 
 
 def _runs(process: int) -> bool:
-    """Whether another process of this number is running."""
+    """Whether another process with this number is running."""
     if process == os.getpid():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Ownership: which of several plugins keeps a name that all of them claim. The order of their names does not matter.
+"""Ownership: which of several plugins keeps a name that they all claim. The order of their names does not matter.
 
 A backend named after its distribution belongs to it; every other name belongs to the plugin that was installed first.
 The kernels of a backend belong to the plugin that supplies it: another plugin may only add kernels that are missing,
@@ -27,7 +27,7 @@ SINGULAR = {
 
 
 def resolve(plugins: Sequence[Plugin]) -> list[Plugin]:
-    """The plugins, in the same order, where each that claims what belongs to another is broken and offers nothing."""
+    """The plugins in the same order; those that claim a name of another become broken and offer nothing."""
     states = list(plugins)
     order = sorted((i for i, p in enumerate(plugins) if p.state == "ok"), key=lambda i: _precedence(plugins[i]))
     accepted: list[int] = []
@@ -45,7 +45,7 @@ def resolve(plugins: Sequence[Plugin]) -> list[Plugin]:
 
 
 def kernels_of(plugins: Iterable[Plugin]) -> dict[Pair, tuple[Any, Plugin]]:
-    """The kernel of each pair with its plugin: an override first; Absent only if no plugin has a kernel."""
+    """The kernel of each pair with its plugin: preferably an override; Absent only if no plugin has a kernel."""
     found: dict[Pair, tuple[Any, Plugin]] = {}
     for plugin in plugins:
         for pair, kernel in plugin.offers.get("kernels", {}).items():
@@ -69,7 +69,7 @@ def _taken_plugin_name(plugin: Plugin, others: Iterable[Plugin]) -> str:
 
 
 def _taken_name(plugin: Plugin, others: Sequence[Plugin]) -> str:
-    """Why one of its declarations has the name of another; empty if none has."""
+    """The reason why a declaration of the plugin has a taken name; empty if none has."""
     for hook, kind in SINGULAR.items():
         names = Counter(item.name for item in plugin.offers.get(hook, ()))
         for name, times in names.items():
@@ -80,7 +80,7 @@ def _taken_name(plugin: Plugin, others: Sequence[Plugin]) -> str:
 
 
 def _taken_kernel(plugin: Plugin, pair: Pair, plugins: Sequence[Plugin]) -> str:
-    """Why a kernel of a plugin belongs to another; empty if the plugin may provide it."""
+    """The reason why a kernel belongs to another plugin; empty if this plugin may provide it."""
     backend, method = pair
     overrides = isinstance(plugin.offers["kernels"][pair], Override)
     rivals = [p for p in plugins if p is not plugin and pair in _kernels(p)]
@@ -99,7 +99,7 @@ def _taken_kernel(plugin: Plugin, pair: Pair, plugins: Sequence[Plugin]) -> str:
     if first is plugin:
         return ""
     claimed = f"its kernel of {method} on {backend} is already supplied by {first.supplier}"
-    if backend == REFERENCE:  # which no plugin may override
+    if backend == REFERENCE:  # its kernels cannot be overridden
         return f"{claimed}: uninstall one, or name a backend of its own"
     replacing = "or declare the replacement: Override('package.module')"
     return f"{claimed}: uninstall one, name a backend of its own, {replacing}"

@@ -1,4 +1,4 @@
-"""What plugins print while they are loaded: it goes to stderr, since stdout is for the results of commands."""
+"""Output of plugins during loading: it goes to stderr, since stdout is for the results of commands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Bytes(io.BufferedIOBase):
 
 
 class _OnStderr(io.TextIOBase):
-    """Writes text to stderr, whatever that is at the time, also after the plugin was loaded."""
+    """Writes text to the current stderr, even after the plugin was loaded."""
 
     encoding, errors = "utf-8", "replace"
 
@@ -60,21 +60,21 @@ class _OnStderr(io.TextIOBase):
 
 @contextmanager
 def printed_on_stderr() -> Iterator[None]:
-    """Let what Python code prints go to stderr."""
+    """Redirect output of Python code to stderr."""
     with redirect_stdout(_OnStderr()):
         yield
 
 
 @contextmanager
 def written_on_stderr() -> Iterator[None]:
-    """Let what C code and other processes write to the standard output go to stderr."""
+    """Redirect output of C code and other processes to stderr."""
     try:
         saved = os.dup(1)
-    except OSError:  # there is none
+    except OSError:  # the stream does not exist
         yield
         return
     try:
-        with suppress(AttributeError, ValueError, OSError):  # it is None, closed, or a pipe that nobody reads
+        with suppress(AttributeError, ValueError, OSError):  # it is None, closed, or a pipe without a reader
             sys.stdout.flush()
         with suppress(OSError):
             os.dup2(2, 1)

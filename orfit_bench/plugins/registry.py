@@ -1,4 +1,4 @@
-"""The registry: what is declared, and who supplied it."""
+"""The registry: all declarations and their suppliers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Table(dict[Name, Declared]):
     def __init__(self, kind: str, advice: str = "", suggest: Callable[[object, Iterable[str]], str] = suggest) -> None:
         super().__init__()
         self.kind = kind
-        """What the table contains, in the singular."""
+        """The kind of the declarations, in the singular."""
         self._advice, self._suggest = advice, suggest
         self.missing = ""
-        """Why declarations may be missing, as the end of a message."""
+        """The reason why declarations may be missing, as the end of a message."""
 
     def find(self, name: Name) -> Declared:
         """Return a declaration by name. Raises ValueError that suggests the nearest name."""
@@ -42,7 +42,7 @@ class Table(dict[Name, Declared]):
 
 
 class Registry:
-    """Declarations by name, filled by plugins; of two that claim a name, `orfit_bench.plugins.ownership` decides."""
+    """Declarations of plugins by name; `orfit_bench.plugins.ownership` decides if two plugins claim the same name."""
 
     def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
         self.methods: Table[str, Method] = Table("method", suggest=suggest_method)
@@ -62,12 +62,12 @@ class Registry:
         self.plugins: list[Plugin] = []
         """Every plugin with its final state."""
         self.suppliers: dict[tuple[str, Any], str] = {}
-        """(hook, name) to distribution and version."""
+        """From (hook, name) to distribution and version."""
         self._loaded: list[Plugin] = []
         self._fill(plugins)
 
     def _fill(self, loaded: Iterable[Plugin]) -> None:
-        """Set everything from the plugins as they were loaded."""
+        """Set all attributes from the loaded plugins."""
         self._loaded = list(loaded)
         self.plugins = ownership.resolve(self._loaded)
         kernels = ownership.kernels_of(self.plugins)
@@ -82,7 +82,7 @@ class Registry:
             self.suppliers |= {(hook, item.name): supplier for item, supplier in offered}
 
     def add(self, plugin: Plugin) -> None:
-        """Add a plugin. Raises PluginError, and adds nothing, if it is broken or claims what belongs to another."""
+        """Add a plugin. Raises PluginError, and adds nothing, if it is broken or claims a name of another plugin."""
         states = ownership.resolve([*self._loaded, plugin])
         if states[-1].state != "ok":
             raise PluginError(f"plugin {plugin.name!r}: {states[-1].reason}")
@@ -117,9 +117,9 @@ class Registry:
         return module
 
     def capabilities(self, backend: str, method: str) -> dict[str, str]:
-        """The capabilities of a method, each with the reason why the backend lacks it; empty if it offers it.
+        """The capabilities of a method, each with the reason why the backend lacks it; empty if supported.
 
-        Settings that the kernel lacks are added, as its LACKS names them: "forgetting_factor=0".
+        Unsupported settings are included under their names in LACKS, such as "forgetting_factor=0".
         """
         declared = self.methods[method]
         try:
@@ -131,7 +131,7 @@ class Registry:
         return {name: lacks.get(name, "") for name in allowed(declared)} | settings
 
     def absence(self, backend: str, method: str) -> str:
-        """Why a method is not available on a backend; empty if it is."""
+        """The reason why a method is not available on a backend; empty if it is."""
         if reason := self.backends[backend].reason:
             return reason
         module = self.kernels.get((backend, method))
@@ -146,7 +146,7 @@ class Registry:
         return module.reason if isinstance(module, Absent) else ""
 
     def unused_kernels(self, name: str) -> list[str]:
-        """Kernels of a plugin, distribution or method of this name whose backend or method no plugin declares."""
+        """Kernels of the plugin, distribution or method with this name whose backend or method is not declared."""
         found = []
         for plugin in self.plugins:
             for pair in plugin.offers.get("kernels", {}):
@@ -167,7 +167,7 @@ class Registry:
             raise PluginError(f"{len(broken)} broken plugin(s):\n{lines}")
 
     def require_installed(self, used: Iterable[tuple[str, Any]], otherwise: str) -> None:
-        """Raise ValueError, which recommends `otherwise`, if one of these (hook, name) is only registered here."""
+        """Raise ValueError that recommends `otherwise` if one of these (hook, name) is only registered here."""
         for hook, name in used:
             if self.suppliers.get((hook, name)) == IN_PROCESS:
                 kind = "kernel" if hook == "kernels" else self.tables[hook].kind
@@ -178,7 +178,7 @@ class Registry:
 
 
 def _exists(module: str) -> bool:
-    """Whether there is a module of this name; it is not imported, but its package is."""
+    """Whether a module of this name exists; its package is imported, but not the module itself."""
     if module in sys.modules:
         return True
     try:
@@ -187,7 +187,7 @@ def _exists(module: str) -> bool:
         return False
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a plugin's package, which explains itself when the kernel is imported
+    except BaseException:  # from a plugin's package; importing the kernel will report it
         return True
 
 
@@ -240,7 +240,7 @@ def register(plugin: Any, name: str | None = None) -> None:
 
 
 def unregister(plugin: Any) -> None:
-    """Remove a plugin that `register` added. Without such a plugin nothing changes.
+    """Remove a plugin that was added by `register`. Does nothing if there is no such plugin.
 
     Parameters
     ----------

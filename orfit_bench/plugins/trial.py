@@ -1,7 +1,7 @@
-"""Import plugins first in a process of their own: one that ends it, crashes or hangs is named and left out.
+"""Trial import of plugins in a separate process: plugins that end it, crash or hang are reported and left out.
 
-A plugin is tried again when one of its files or requirements has changed, when a process ended while it loaded plugins,
-and some time after it failed. What was found is stored in the user's cache folder.
+A plugin is tried again if one of its files or requirements has changed, if a process ended while loading plugins, and
+some time after a failure. Results are stored in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 """Time limit for importing a plugin that has not been tried."""
 IN_TRIAL = "ORFIT_BENCH_IN_TRIAL"
-"""Environment variable, set where plugins are tried. No other plugins are found there than this package's own."""
+"""Environment variable that is set in trial processes. They find only this package's own plugin."""
 LAST = 200
-"""So many characters of the end of what a plugin printed are part of the reason."""
+"""Number of characters from the end of a plugin's output that are part of the reason."""
 MODULE = "orfit_bench.plugins.importing"
 
 
 @contextmanager
 def tried(points: Iterable[EntryPoint]) -> Iterator[dict[EntryPoint, str]]:
-    """Why the import of entry points ends or blocks a process; empty for those that are imported or raise.
+    """Yield the reason why importing each entry point ends or blocks a process; empty if it succeeds or raises.
 
     Only entry points that are new or changed, or that failed some time ago, are tried. The others are imported in the
-    context: if this process ends there, the next one tries them.
+    context: if this process ends meanwhile, the next process tries them.
     """
     points = list(points)
     if os.environ.get(IN_TRIAL) or not sys.executable or not points:
@@ -52,7 +52,7 @@ def tried(points: Iterable[EntryPoint]) -> Iterator[dict[EntryPoint, str]]:
 
 
 def _failures(keys: dict[EntryPoint, str], suspected: set[str]) -> dict[EntryPoint, str]:
-    """Why the import of entry points ends or blocks a process; those whose keys are suspected are tried again."""
+    """The reasons why importing entry points ends or blocks a process; those with suspected keys are tried again."""
     known = trial_results.read()
     valid = {key for key, found in known.items() if found.holds()} - suspected
     new = [point for point, key in keys.items() if key not in valid]
@@ -63,23 +63,23 @@ def _failures(keys: dict[EntryPoint, str], suspected: set[str]) -> dict[EntryPoi
 
 
 def _try(points: list[EntryPoint]) -> dict[EntryPoint, Tried]:
-    """What is found for each of them where it is imported in another process."""
+    """The result of importing each entry point in another process."""
     found: dict[EntryPoint, Tried] = {}
     while len(found) < len(points):
         waiting = points[len(found) :]
         began = time.monotonic()
         try:
             begun, reason = _import_in_child(waiting)
-        except OSError:  # no process can be started here
+        except OSError:  # processes cannot be started
             return found
         found |= dict.fromkeys(waiting[:begun], Tried())
-        if reason and not (begun and reason == _too_slow()):  # earlier ones took some of its time: it is tried alone
+        if reason and not (begun and reason == _too_slow()):  # earlier ones used some of its time, so it is tried alone
             found[waiting[begun]] = Tried(reason, time.time(), time.monotonic() - began)
     return found
 
 
 def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
-    """How many of them are imported in one process, and why not the next; see `importing` for what it writes."""
+    """The number of entry points imported in one process, and why the next failed; `importing` defines the output."""
     import subprocess
     from tempfile import TemporaryFile
 
@@ -88,7 +88,7 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
     package = str(Path(__file__).parents[2])
     paths = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, IN_TRIAL: "1", "PYTHONPATH": paths}
-    with TemporaryFile() as progress, TemporaryFile() as output:  # a pipe would stay open in what a plugin starts
+    with TemporaryFile() as progress, TemporaryFile() as output:  # a plugin's child processes would keep a pipe open
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=progress, stderr=output, env=environment, start_new_session=True
         )
@@ -100,7 +100,7 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
         finally:
             _end_session(process)
         lines, printed = _read_text(progress).splitlines(), _read_text(output)
-    last, _, fault = (lines or ["end"])[-1].partition(" ")  # without any, this package cannot be imported there
+    last, _, fault = (lines or ["end"])[-1].partition(" ")  # no lines: this package cannot be imported
     if last == "end":
         return len(points), ""
     if fault == "ends":
@@ -114,7 +114,7 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
 
 
 def _end_session(process: Popen[bytes]) -> None:
-    """End a process and those that it has started."""
+    """End a process and the processes that it has started."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What was found when plugins were tried, stored in the user's cache folder until it may have changed."""
+"""Results of trial imports of plugins, stored in the user's cache folder until they may be outdated."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 KEPT = 200
-"""So many plugins are remembered, those of several projects on one machine."""
+"""Largest number of plugins whose results are stored; they may belong to several projects on a machine."""
 SHORTEST, TIMES = 60.0, 60.0
-"""A plugin that failed is tried again after this many seconds, or after this many times the seconds that it took."""
+"""A failed plugin is tried again after this many seconds, or after this multiple of the duration of its trial."""
 CHECKS = "3"
-"""Changes when more is found wrong with plugins, so that all are tried again."""
+"""Version of the trial; it changes when the trial finds more problems, so that all plugins are tried again."""
 CODE = (".py", ".so", ".pyd", ".dll", ".dylib")
 
 
 class Tried(NamedTuple):
-    """What the trial of a plugin found."""
+    """The result of trying a plugin."""
 
     reason: str = ""
-    """Why its import ends or blocks a process; empty if it does not."""
+    """The reason why its import ends or blocks a process; empty if it does not."""
     date: float = 0.0
-    """When it was tried, in seconds since the epoch."""
+    """The time of the trial, in seconds since the epoch."""
     seconds: float = 0.0
-    """How long that took."""
+    """The duration of the trial, in seconds."""
 
     @property
     def wait(self) -> float:
@@ -42,7 +42,7 @@ class Tried(NamedTuple):
         return max(SHORTEST, TIMES * self.seconds)
 
     def holds(self) -> bool:
-        """Whether it need not be tried again."""
+        """Whether the result is still valid."""
         return not self.reason or 0 <= time.time() - self.date < self.wait
 
     def text(self) -> str:
@@ -61,9 +61,9 @@ def folder() -> Path:
 
 
 def installed() -> dict[str, str]:
-    """The distributions on the import path by their normalized names, each with its version and the time of its change.
+    """The distributions on the import path by normalized name, each with its version and modification time.
 
-    Both come from the folders of their metadata, which is fifty times as fast as reading the metadata.
+    Both are taken from the metadata folders, which is fifty times faster than reading the metadata.
     """
     found: dict[str, str] = {}
     for entry in sys.path:
@@ -79,12 +79,12 @@ def _normalized(name: str) -> str:
 
 
 def key_of(point: EntryPoint, available: Mapping[str, str]) -> str:
-    """A digest that changes with the plugin's files, with what it requires and with the Python that imports it.
+    """A digest that changes with the plugin's files, its requirements and the version of Python.
 
-    `available` is what `installed` found.
+    `available` is the result of `installed`.
     """
     parts = [CHECKS, sys.prefix, sys.version, point.name, point.value]
-    with suppress(Exception):  # a finder or the metadata of the plugin may fail; then its name counts
+    with suppress(Exception):  # a finder or the metadata of the plugin may fail; then only its name counts
         if point.dist:
             metadata = point.dist.metadata
             parts += [str(metadata["Name"]), str(metadata["Version"])]
@@ -103,7 +103,7 @@ def _file() -> Path:
 
 
 def read() -> dict[str, Tried]:
-    """What was found so far, by the keys of plugins; empty if the file is missing or damaged."""
+    """The stored results, by the keys of plugins; empty if the file is missing or damaged."""
     with suppress(OSError, ValueError, TypeError):
         return {key: Tried(str(r), float(date), float(s)) for key, (r, date, s) in _items(_file().read_text())}
     return {}
@@ -117,7 +117,7 @@ def _items(text: str) -> list[tuple[str, tuple[str, float, float]]]:
 
 
 def write(known: Mapping[str, Tried]) -> None:
-    """Store what was found; where that is impossible, plugins are tried again next time."""
+    """Store the results; if that is impossible, plugins are tried again next time."""
     text = json.dumps(dict(list(known.items())[-KEPT:]), indent=1)
     with suppress(OSError):
         file = _file()
