@@ -1,4 +1,4 @@
-"""Models of River, one for each method that fits a linear model, those of plugins included. Needs the extra `river`.
+"""Models for River, one for each method that fits a linear model, including methods of plugins (extra `river`).
 
 >>> from orfit_bench.river import ESTIMATORS
 >>> rls = ESTIMATORS["rls"](ridge=1e-9)
@@ -18,11 +18,11 @@ from orfit_bench.river.generation import build, class_name
 __all__ = ["ESTIMATORS"]
 
 ESTIMATORS = GeneratedClasses(build, class_name, lambda method: not method.state.layered)
-"""The classes by name of the method; methods that learn layer by layer have none, since a row has no fixed length."""
+"""The classes by name of the method, except methods that learn layer by layer, since rows have no fixed length."""
 
 
 def __getattr__(name: str) -> Any:
-    """A class by its name, such as RlsRegressor, as pickle requests it."""
+    """A class by its name, such as RlsRegressor, as requested by pickle."""
     if name.startswith("_"):
         raise AttributeError(name)
     return ESTIMATORS.by_class_name(name)

@@ -1,4 +1,4 @@
-"""What the models of all kinds share: a learner that grows with the features."""
+"""Common base of all models: a learner that grows with the features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orfit_bench.river.features import Features, check_finite, check_finite_colu
 from orfit_bench.spec import Method, NumberOrSchedule
 
 OWN = ("fit_intercept", "backend", "seed")
-"""Parameters of models that are no settings of their methods."""
+"""Parameters of models that are not settings of their methods."""
 
 
 class StreamingModel:
@@ -31,11 +31,11 @@ class StreamingModel:
 
     @property
     def learner(self) -> Any:
-        """What computes; see `orfit_bench.create`."""
+        """The underlying learner; see `orfit_bench.create`."""
         return self._learner
 
     def _row(self, x: Mapping[Any, Any]) -> Any:
-        """The row of x, after its new features were taken in."""
+        """The row of x, after adding its new features."""
         row = self._features.known_row(x)
         if row is None:
             if not isinstance(x, Mapping):
@@ -63,14 +63,14 @@ class StreamingModel:
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        """For River's checks, whose features reach 10^6 unscaled: steps for rows of this size."""
+        """Step sizes for River's checks, whose unscaled features reach 10^6."""
         yield {
             s.name: 1e-14 for s in cls.method.settings if isinstance(s.type, NumberOrSchedule) and s.name == "step_size"
         }
 
 
 def check_target(value: Any) -> None:
-    """ValueError or TypeError unless a target is a finite number."""
+    """Raise ValueError or TypeError unless a target is a finite number."""
     if not isinstance(value, (int, float, np.number, np.bool_)):
         raise TypeError(f"the target is {value!r}, of type {type(value).__name__}, want a number")
     if not np.isfinite(value):

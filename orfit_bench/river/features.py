@@ -1,4 +1,4 @@
-"""Dictionaries as rows: names of features in a fixed order, of which some may be missing and new ones may come."""
+"""Dictionaries as rows: feature names in a fixed order; features can be missing, and new ones can appear."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Features:
         return len(self._first) + len(self._column)
 
     def new(self, names: Iterable[Any]) -> list[Any]:
-        """Those of the names that are not known, in alphabetical order."""
+        """The names that are not known yet, in alphabetical order."""
         return sorted(set(names).difference(self._column), key=str)
 
     def add(self, new: Iterable[Any]) -> None:
-        """Take in new names behind the known ones."""
+        """Append new names to the known ones."""
         for name in new:
             self._column[name] = len(self._column)
         known = tuple(self._column)
@@ -44,7 +44,7 @@ class Features:
         self._buffer, self._format = np.array(self._first + (0.0,) * len(known)), f"{len(known)}d"
 
     def known_row(self, x: Mapping[Any, Any]) -> Array | None:
-        """The row (width,) of x if its features are all those known, else None. The next call overwrites the row."""
+        """The row (width,) of x if it has exactly the known features, else None. The next call overwrites the row."""
         if len(x) != len(self._column):
             return None
         try:
@@ -53,7 +53,7 @@ class Features:
             return None
 
     def row(self, x: Mapping[Any, Any]) -> Array:
-        """The row (width,) of x, 0 for features that it lacks; those that are not known are left out.
+        """The row (width,) of x, with 0 for missing features; unknown features are left out.
 
         The next call overwrites the row.
         """
@@ -64,7 +64,7 @@ class Features:
         return self._packed(x, values)
 
     def _packed(self, x: Mapping[Any, Any], values: tuple[Any, ...]) -> Array:
-        try:  # struct takes a quarter of the time of np.array(values)
+        try:  # struct is four times faster than np.array(values)
             pack_into(self._format, self._buffer, 8 * len(self._first), *values)
         except (StructError, OverflowError):
             check_finite(x)
@@ -84,7 +84,7 @@ class Features:
 
 
 class _OneValue:
-    """The value of a single feature as a tuple, where itemgetter would return the value itself."""
+    """The value of a single feature as a tuple; itemgetter would return the value itself."""
 
     def __init__(self, name: Any) -> None:
         self._name = name
@@ -98,14 +98,14 @@ def _no_values(x: Mapping[Any, Any]) -> tuple[Any, ...]:
 
 
 def check_frame(X: Any) -> None:
-    """TypeError for anything but a DataFrame of pandas, which is what River's mini-batches are."""
+    """Raise TypeError for anything but a pandas DataFrame, the type of River's mini-batches."""
     if not (hasattr(type(X), "iloc") and hasattr(type(X), "columns")):
         kind = type(X)
         raise TypeError(f"X: got {kind.__name__} of {kind.__module__.partition('.')[0]}, want a DataFrame of pandas")
 
 
 def check_finite(x: Mapping[Any, Any]) -> None:
-    """Name the feature of a row that is not a finite number: TypeError if not a number, ValueError if not finite."""
+    """Raise TypeError that names a feature that is not a number, ValueError for one that is not finite."""
     for name, value in x.items():
         if not isinstance(value, (int, float, np.number, np.bool_)) or isinstance(value, np.complexfloating):
             kind = type(value).__name__
@@ -117,7 +117,7 @@ def check_finite(x: Mapping[Any, Any]) -> None:
 
 @contextmanager
 def named_columns(X: Any) -> Iterator[None]:
-    """Let a ValueError about the rows of a DataFrame name the column."""
+    """Context in which a ValueError about the rows of a DataFrame names the column."""
     try:
         yield
     except ValueError:
@@ -126,7 +126,7 @@ def named_columns(X: Any) -> Iterator[None]:
 
 
 def check_finite_columns(X: Any) -> None:
-    """Name the first entry of a DataFrame that is not a finite number, by its column and its label in the index."""
+    """Raise ValueError for the first entry of a DataFrame that is not finite, with its column and index label."""
     for name in X.columns:
         bad = np.flatnonzero(~np.isfinite(_numbers(X, name)))
         if len(bad):
@@ -137,12 +137,12 @@ def check_finite_columns(X: Any) -> None:
 def _is_finite(value: Any) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:  # an integer that no double holds
+    except OverflowError:  # an integer beyond the range of doubles
         return False
 
 
 def _numbers(X: Any, name: Any) -> Array:
-    """A column of a DataFrame as doubles; TypeError that names it where it holds anything else."""
+    """A column of a DataFrame as doubles. Raises TypeError that names the column if it is not numeric."""
     column = X[name]
     if getattr(column.dtype, "kind", "") == "c":
         raise TypeError(f"the feature {name!r} is of dtype {column.dtype}, want real numbers")

@@ -1,4 +1,4 @@
-"""Model classes of River from the declarations of methods."""
+"""Model classes for River, generated from the declarations of methods."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from orfit_bench.spec import Method
 
 
 def base_class(method: Method) -> Any:
-    """The class whose methods the models of a method have."""
+    """The base class of the model of a method."""
     if not method.traits.supervised:
         return StreamingTransformer
     return StreamingClassifier if method.traits.labels else StreamingRegressor
 
 
 def class_name(method: Method) -> str:
-    """As River writes names, with the kind at the end: RlsRegressor."""
+    """The name in the style of River, with the kind at the end: RlsRegressor."""
     base: type = base_class(method)
     return camel_case(method.name) + base.__name__.removeprefix("Streaming")
 

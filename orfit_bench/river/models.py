@@ -1,4 +1,4 @@
-"""Regressors, classifiers and transformers of River around a learner."""
+"""Regressors, classifiers and transformers for River around a learner."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
 
     def learn_one(self, x: Row, y: float) -> None:
         """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
-        row = self._row(x)  # which may replace the learner by a wider one
-        if not len(row):  # it has no features, and none was seen: there is no weight yet
+        row = self._row(x)  # this can replace the learner by a wider one
+        if not len(row):  # no features have been seen, so there are no weights yet
             check_target(y)
             return
         try:
@@ -73,7 +73,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         return True
 
     def _number(self, label: Any) -> int:
-        """Labels of any type are integers to the learner, in order of first appearance."""
+        """The integer for a label of any type, in order of first appearance, as the learner sees it."""
         try:
             hash(label)
             is_missing = bool(label is None or label != label)  # NaN
@@ -85,7 +85,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         return self._labels.setdefault(label.item() if isinstance(label, np.generic) else label, len(self._labels))
 
     def _forget_new_labels(self) -> None:
-        """After a refusal: only labels whose rows were learned are known."""
+        """After an error, forget labels whose rows were not learned."""
         learned = len(self._learner.classes_) if self._has_begun() else 0
         self._labels = {label: number for label, number in self._labels.items() if number < learned}
 
@@ -113,9 +113,9 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
             raise
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
-        """Probabilities of the labels, as `predict_proba` of the learner returns them.
+        """Probabilities of the labels, as returned by `predict_proba` of the learner.
 
-        NotImplementedError if the method defines none, as River has it; `predict_one` works.
+        Raises NotImplementedError if the method does not define any, as usual in River; `predict_one` works.
         """
         try:
             return next(iter(self._probabilities(self._features.row(x)[None])), {})
@@ -132,7 +132,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         return pd.DataFrame(found, index=X.index, columns=list(self._labels))
 
     def predict_one(self, x: Row, **kwargs: Any) -> base.typing.ClfTarget | None:
-        """The label of a row; None before the first one."""
+        """The label of a row; None before the first row is learned."""
         if self.method.state.probabilities is not None:
             label: base.typing.ClfTarget | None = super().predict_one(x, **kwargs)
             return label
@@ -153,7 +153,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         return pd.Series(found, index=X.index if found else X.index[:0])
 
     def _predicted(self, rows: Any) -> list[base.typing.ClfTarget]:
-        """The labels of rows; none before the first one was learned."""
+        """The labels of rows; empty before the first row is learned."""
         known = list(self._labels)
         return [known[number] for number in self._learner.predict(rows)] if self._has_begun() else []
 
@@ -185,7 +185,7 @@ class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
             self._learner.partial_fit(rows)
 
     def transform_one(self, x: Row) -> Row:
-        """The coordinates of a row by number of the component; none before the first row."""
+        """The coordinates of a row by component number; empty before the first row."""
         if not self._has_begun():
             return {}
         try:

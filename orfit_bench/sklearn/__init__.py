@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn, one for each method, those of plugins included. Needs the extra `sklearn`.
+"""Estimators for scikit-learn, one for each method, including methods of plugins. Requires the extra `sklearn`.
 
 >>> from orfit_bench.sklearn import ESTIMATORS
 >>> rls = ESTIMATORS["rls"](forgetting_factor=1.0, ridge=1e-9)
@@ -20,7 +20,7 @@ ESTIMATORS = GeneratedClasses(build, class_name)
 
 
 def __getattr__(name: str) -> Any:
-    """A class by its name, such as RlsRegressor, as pickle requests it."""
+    """A class by its name, such as RlsRegressor, as requested by pickle."""
     if name.startswith("_"):
         raise AttributeError(name)
     return ESTIMATORS.by_class_name(name)

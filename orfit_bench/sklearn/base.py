@@ -1,4 +1,4 @@
-"""What the estimators of all kinds share: their parameters, their learner, and pickling."""
+"""Common base of all estimators: parameters, learner and pickling."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from orfit_bench.spec.model import LINEAR, Model, as_transition
 
 Array = Any
 OWN = ("fit_intercept", "center", "whiten", "model", "backend", "random_state")
-"""Parameters of estimators that are no settings of their methods."""
+"""Parameters of estimators that are not settings of their methods."""
 LATER = ("whiten",)
-"""Parameters that may change after the first rows: learning does not depend on them."""
+"""Parameters that can change after the first rows, since learning does not depend on them."""
 
 
 class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -33,7 +33,7 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
     method: ClassVar[Method]
     learner_: Any
     _fitted: ClassVar[tuple[str, ...]] = ("learner_",)
-    """Attributes that are there after `fit`."""
+    """Attributes that exist after `fit`."""
 
     def _settings(self) -> dict[str, Any]:
         return {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
@@ -44,7 +44,7 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
         return model or (MLP() if self.method.state.layered else LINEAR)
 
     def _begin_learner(self) -> None:
-        """Make a learner with the present parameters, which it keeps."""
+        """Create a learner with the current parameters, which it keeps."""
         parameters, seed = self.get_params(deep=False), self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
@@ -55,7 +55,7 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
         self._parameters = parameters
 
     def _check_parameters(self) -> None:
-        """ValueError where parameters were changed after the first rows, which learning would ignore."""
+        """Raise ValueError if parameters were changed after the first rows, since learning would ignore the change."""
         for name, value in self.get_params(deep=False).items():
             if name not in LATER and not _is_equal(value, kept := self._parameters[name]):
                 raise ValueError(
@@ -65,7 +65,7 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
                 )
 
     def _learn(self, *rows: Array, sample_weight: Array = None) -> None:
-        """Learn rows with their targets; a ValueError where they diverge, as scikit-learn's estimators raise."""
+        """Learn rows with their targets. Raises ValueError if learning diverges, like estimators of scikit-learn."""
         self._check_parameters()
         try:
             self.learner_.partial_fit(*rows, sample_weight=sample_weight)
@@ -77,14 +77,14 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
 
     @property
     def n_samples_seen_(self) -> int:
-        """Rows learned since the last `fit`."""
+        """Number of rows learned since the last `fit`."""
         self._check_is_fitted()
         return int(self.learner_.n_samples_seen_)
 
     if not TYPE_CHECKING:  # types know that there is no such attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Say what has an attribute that this estimator lacks, or let the property raise its own AttributeError."""
+            """Explain which object has a missing attribute, or let the property raise its own AttributeError."""
             if name.startswith("_") or hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             own = type(self).__name__
@@ -114,7 +114,7 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
 
 
 def _is_equal(value: Any, other: Any) -> bool:
-    """Whether two parameters are equal, which no setting has checked: of one type, arrays by their elements."""
+    """Whether two unchecked parameters are equal: they have the same type; arrays are compared by elements."""
     if value is other:
         return True
     try:
@@ -124,7 +124,7 @@ def _is_equal(value: Any, other: Any) -> bool:
 
 
 def checked_weights(sample_weight: Array, rows: int, first: bool) -> Array:
-    """Weights (n,), finite, not negative and in the first call not all zero; a number is the weight of every row."""
+    """Weights (n,): finite, nonnegative, and not all zero in the first call; a number is the weight of every row."""
     given = [sample_weight] if np.isscalar(sample_weight) else sample_weight
     weights = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.ndim != 1 or len(weights) not in (1, rows):

@@ -17,7 +17,7 @@ Array = Any
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    """Whether the method defines probabilities; `hasattr` says so too."""
+    """Whether the method defines probabilities; `hasattr` agrees."""
     if estimator.method.state.probabilities is None:
         raise AttributeError(f"{estimator.method.name} defines no probabilities: use decision_function")
     return True
@@ -56,7 +56,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels.
         classes : array_like, optional
-            All labels that may come. Default: labels are known as they appear, and `classes_` grows.
+            All labels that may occur. Default: `classes_` grows as labels appear.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         self._known: dict[Any, int] = {}
 
     def _learn_labels(self, X: Array, y: Array, sample_weight: Array) -> Self:
-        """The learner gets integers, in order of first appearance, so that labels of any dtype will do."""
+        """Learn labels of any dtype; the learner gets integers, in order of first appearance."""
         first = not self.learner_.n_samples_seen_
         weights = None if sample_weight is None else checked_weights(sample_weight, len(X), first)
         new = [label for label in unique_labels(y).tolist() if label not in set(self.classes_.tolist())]
@@ -123,7 +123,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Array) -> Array:
-        """Probabilities of the classes, as those of the learner: see `orfit_bench.create`.
+        """Probabilities of the classes, as returned by the learner: see `orfit_bench.create`.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         Returns
         -------
         ndarray, shape (n,) or (n, classes)
-            Columns as in `classes_`; of two classes the second's score less the first's.
+            Columns as in `classes_`; for two classes, the score of the second minus that of the first.
         """
         self._check_is_fitted()
         return self._answer(self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C")))
@@ -166,7 +166,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         Returns
         -------
         ndarray, shape (n,)
-            The labels of highest score.
+            The labels with the highest scores.
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -185,7 +185,7 @@ class WeightedClassifier(StreamingClassifier):
         y : array_like, shape (n,)
             Labels.
         sample_weight : array_like, shape (n,), optional
-            Weights of the rows; a whole number equals as many repetitions, where nothing is forgotten.
+            Weights of the rows; an integer weight k counts as k copies of the row if the method does not forget.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class WeightedClassifier(StreamingClassifier):
         y : array_like, shape (n,)
             Labels.
         classes : array_like, optional
-            All labels that may come. Default: labels are known as they appear, and `classes_` grows.
+            All labels that may occur. Default: `classes_` grows as labels appear.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, as in `fit`.
 

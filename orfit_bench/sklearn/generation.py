@@ -1,4 +1,4 @@
-"""Estimator classes of scikit-learn from the declarations of methods."""
+"""Estimator classes for scikit-learn, generated from the declarations of methods."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ LEARNER = "learner_ : learner\n    What computes; see `orfit_bench.create`."
 
 
 def base_class(method: Method) -> type[StreamingEstimator]:
-    """The class whose methods the estimators of a method have."""
+    """The base class of the estimator of a method."""
     traits, weighting = method.traits, method.kernel.weighting
     if not traits.supervised:
         return StreamingTransformer
-    weighted = weighting is not None and not weighting.repeats_rows  # which depend on the order of the rows
+    weighted = weighting is not None and not weighting.repeats_rows  # repetitions depend on the order of the rows
     if traits.labels:
         return WeightedClassifier if weighted else StreamingClassifier
     if weighted and (method.state.covariance or traits.gaps):
@@ -40,7 +40,7 @@ def base_class(method: Method) -> type[StreamingEstimator]:
 
 
 def class_name(method: Method) -> str:
-    """As scikit-learn writes names, with the kind at the end: RlsRegressor."""
+    """The name in the style of scikit-learn, with the kind at the end: RlsRegressor."""
     if not method.traits.supervised:
         return camel_case(method.name) + "Transformer"
     return camel_case(method.name) + ("Classifier" if method.traits.labels else "Regressor")

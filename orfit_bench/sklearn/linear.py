@@ -17,19 +17,19 @@ class LinearRows(StreamingEstimator):
 
     @property
     def _has_intercept(self) -> bool:
-        """Whether the learner was made for rows with a constant column."""
+        """Whether the learner was created for rows with a constant column."""
         return bool(self._parameters["fit_intercept"]) and self._model(self._parameters) is LINEAR
 
     def _rows(self, X: Array) -> Array:
-        """Rows as the learner gets them."""
+        """The rows that are passed to the learner."""
         return np.hstack([X, np.ones((len(X), 1))]) if self._has_intercept else X
 
     def _answer(self, X: Array) -> Array:
-        """What the learner says about rows: predictions or scores."""
+        """The predictions or scores of the learner for rows."""
         raise NotImplementedError
 
     def _weights(self) -> Array:
-        """The answers to unit rows (d, ...), which are the weights of a linear model; the intercept's come last."""
+        """The answers to unit rows (d, ...), which are the weights of a linear model; the intercept is last."""
         self._check_is_fitted()
         if self._model(self._parameters) is not LINEAR or self.method.state.predict:
             raise AttributeError(

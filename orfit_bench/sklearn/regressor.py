@@ -14,8 +14,8 @@ from orfit_bench.sklearn.tables import validate_rows
 
 Array = Any
 GOOD_SCORES = ("apa", "nlms", "one_step_sgd", "owm")
-"""Methods that explain half of the variance in scikit-learn's check after one pass with the default settings, though
-they compute no least-squares solution."""
+"""Methods that do not compute a least-squares solution, but explain half of the variance in scikit-learn's check after
+one pass with the default settings."""
 
 
 class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
@@ -61,12 +61,12 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
         X : array_like, shape (n, d)
             Rows.
         return_std : bool, default False
-            Refused with the names of the methods that have standard deviations: this one has none.
+            Not supported by this method; raises an error that names the methods with standard deviations.
 
         Returns
         -------
         ndarray, shape (n,) or (n, outputs)
-            Predictions, in the shape that y had.
+            Predictions, in the shape of y.
         """
         self._check_is_fitted()
         if return_std:
@@ -94,7 +94,7 @@ class WeightedRegressor(StreamingRegressor):
         y : array_like, shape (n,) or (n, outputs)
             Targets.
         sample_weight : array_like, shape (n,), optional
-            Weights of the rows; a whole number equals as many repetitions, where nothing is forgotten.
+            Weights of the rows; an integer weight k counts as k copies of the row if the method does not forget.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class WeightedRegressor(StreamingRegressor):
 
 
 class ProbabilisticRegressor(WeightedRegressor):
-    """A regressor that knows the uncertainty of its predictions."""
+    """A regressor that computes standard deviations of its predictions."""
 
     def predict(self, X: Array, return_std: bool = False, noise_variance: float = 1.0) -> Array:
         """Predict targets.
@@ -126,7 +126,7 @@ class ProbabilisticRegressor(WeightedRegressor):
         Returns
         -------
         ndarray, shape (n,) or (n, outputs)
-            Predictions, in the shape that y had; with `return_std` a pair of arrays of this shape.
+            Predictions, in the shape of y; with `return_std` a pair of arrays of this shape.
         """
         if not return_std:
             return super().predict(X)

@@ -1,4 +1,4 @@
-"""Rows for estimators: what scikit-learn checks, and the labels of columns that it does not look at."""
+"""Rows for estimators: the checks of scikit-learn, and checks of column labels that it ignores."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Array = Any
 
 
 def validate_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -> Any:
-    """X, or X and y, as scikit-learn's `validate_data` returns them.
+    """X, or X and y, as returned by scikit-learn's `validate_data`.
 
-    Labels of columns that are no strings, which scikit-learn ignores, are compared with those of the first rows:
-    ValueError where they come in another order. The index of a DataFrame that Arrow stores as a column is left out.
+    Column labels that are not strings, which scikit-learn ignores, are compared with those of the first rows: raises
+    ValueError if their order differs. A DataFrame index that Arrow stores as a column is left out.
     """
     X = _without_index(X)
     labels = _labels(X)
@@ -32,7 +32,7 @@ def validate_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -
 
 
 def _labels(X: Any) -> tuple[str, ...] | None:
-    """The labels of the columns of a DataFrame of pandas; None where they are strings, or there are none."""
+    """The labels of the columns of a pandas DataFrame; None if they are strings, or there are none."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         return None
     labels = list(X.columns)
@@ -40,7 +40,7 @@ def _labels(X: Any) -> tuple[str, ...] | None:
 
 
 def _without_index(X: Any) -> Any:
-    """A table of Arrow without the columns that hold the index of a DataFrame; all else as it is."""
+    """An Arrow table without the columns that store the index of a DataFrame; other values unchanged."""
     metadata = getattr(getattr(X, "schema", None), "metadata", None)
     if type(X).__module__.partition(".")[0] != "pyarrow" or not hasattr(X, "column_names"):
         return X

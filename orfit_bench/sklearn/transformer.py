@@ -1,4 +1,4 @@
-"""Subspaces as transformers: rows are centred as they come, and the components are those of a PCA."""
+"""Subspaces as transformers: rows are centred as they arrive, and the components are those of a PCA."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Axes(NamedTuple):
 class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamingEstimator):  # type: ignore[misc]
     """A transformer that learns the directions of largest variance from a stream of rows.
 
-    Rows are centred without a second pass: row t is learned as sqrt((t - 1) / t) (x - mean of the rows before it), and
-    the sum of squares of what is learned is that of the rows about their mean (Welford).
+    Rows are centred without a second pass: row t is learned as sqrt((t - 1) / t) (x - mean of the rows before it). The
+    sum of squares of these rows equals the sum of squares of the original rows about their mean (Welford).
     """
 
     mean_: Array
@@ -79,7 +79,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return self
 
     def _turn(self, rows: Array) -> None:
-        """Turn the axes by rows that are learned. Those that wait for their step are measured along the axes alone."""
+        """Turn the axes by learned rows. Pending rows only contribute their sums of squares along the axes."""
         basis = self.learner_.backend.asnumpy(self.learner_.components_)
         rows = np.concatenate([self._waiting, rows])
         learned = len(rows) - self.learner_.pending
@@ -92,13 +92,13 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self.singular_values_ = np.sqrt(axes.squares)
 
     def _centred(self, X: Array) -> tuple[Array, Array]:
-        """Rows whose sum of squares is that about the mean, however rows are cut, and the sum of all rows (d,)."""
+        """Centred rows, whose sum of squares does not depend on chunking, and the sum of all rows (d,)."""
         sums = np.cumsum(np.vstack([self._sum, X]), axis=0)
         before = np.arange(self._n, self._n + len(X))[:, None]
         return np.sqrt(before / (before + 1)) * (X - sums[:-1] / np.maximum(before, 1)), sums[-1]
 
     def _scale(self) -> Array:
-        """By what coordinates are divided: their standard deviation with `whiten`."""
+        """The divisors of the coordinates: their standard deviations with `whiten`."""
         deviation = np.sqrt(self.explained_variance_)
         tiny = np.finfo(float).eps * deviation.max(initial=0.0)
         return np.where(deviation > tiny, deviation, 1.0) if self.whiten else np.ones(len(deviation))
@@ -121,7 +121,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return (X - self.mean_) @ self.components_.T / self._scale()
 
     def inverse_transform(self, X: Array) -> Array:
-        """The rows that have these coordinates.
+        """The rows with these coordinates.
 
         Parameters
         ----------
