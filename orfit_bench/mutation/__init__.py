@@ -1,4 +1,4 @@
-"""Mutation testing: change a kernel or a learner in one place, and see whether the conformance kit notices.
+"""Mutation testing: change a kernel or a learner in one place, and test whether the conformance kit notices.
 
 A mutant that no check notices has survived: either it computes the same, or a law or a check is missing.
 """

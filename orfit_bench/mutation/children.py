@@ -1,7 +1,7 @@
 """Child processes: each imports the plugins with one module replaced, and runs checks until one fails.
 
-The children are forked from a process that has imported the host and no plugin. A child that hangs, crashes or takes
-too much memory ends alone.
+The children are forked from a process that has imported the host but no plugin. A child that hangs, crashes or uses too
+much memory does not affect others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Question(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """A check that the unchanged kernel passes, and the seconds that it takes."""
+    """A check that the unchanged kernel passes, and its duration in seconds."""
 
     check: PlannedCheck
     seconds: float
@@ -61,7 +61,7 @@ def find(question: Question) -> list[Source]:
 
 
 def measure(question: Question) -> list[Timed]:
-    """The checks that the unchanged kernels pass, with their seconds. Raises ValueError if they fail one."""
+    """The checks that the unchanged kernels pass, with their durations. Raises ValueError if a check fails."""
 
     def work(say: Say, folder: Path) -> None:
         for check in plan(question):
@@ -93,7 +93,7 @@ def judge(mutant: Mutant, checks: Sequence[Timed]) -> Child:
         with time_limit(START_SECONDS):
             replace(mutant.module, mutant.code, folder)
             importlib.import_module(mutant.module)
-            kit = importlib.import_module("orfit_bench.conformance.runner")  # with learner code that was changed
+            kit = importlib.import_module("orfit_bench.conformance.runner")  # with the changed learner code
         for check, seconds in checks:
             say({"running": check.label})
             with time_limit(10 + 10 * seconds):
@@ -107,7 +107,7 @@ def judge(mutant: Mutant, checks: Sequence[Timed]) -> Child:
 
 
 def verdict(text: str, status: int) -> tuple[bool, str, str]:
-    """Whether the mutant was killed, by which check, and why."""
+    """Whether the mutant was killed, the check that killed it, and the reason."""
     lines = [json.loads(line) for line in text.splitlines()]
     last = lines[-1] if lines else {}
     running = next((line["running"] for line in reversed(lines) if "running" in line), "the import")
@@ -122,7 +122,7 @@ def verdict(text: str, status: int) -> tuple[bool, str, str]:
 
 
 def plan(question: Question) -> list[PlannedCheck]:
-    """The checks of what is selected; a backend that is unavailable here is left out, unless it is named."""
+    """The selected checks; a backend that is unavailable on this machine is left out, unless it is named."""
     names, backends, dtypes, _, seed = question
     checks = plan_checks(names, backends=backends, dtypes=dtypes, seed=seed)
     known, named = registry().backends, (*names, *backends)
@@ -130,7 +130,7 @@ def plan(question: Question) -> list[PlannedCheck]:
 
 
 def answers(child: Child) -> list[Any]:
-    """What a child has said once it has ended. Raises ValueError if it failed or died."""
+    """The values reported by a child that has ended. Raises ValueError if it failed or died."""
     try:
         text, status = child.wait()
     except KeyboardInterrupt:

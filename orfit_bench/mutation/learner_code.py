@@ -1,4 +1,4 @@
-"""Learner code, which every method uses, and of which mutants can be made as of kernels."""
+"""Learner code, which every method uses and which can be mutated like kernels."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from orfit_bench.errors import suggest
 PACKAGES = ("orfit_bench.learners", "orfit_bench.state", "orfit_bench.tables", "orfit_bench.schedules")
 """Learners, their states, the tables that they read and the schedules of their steps.
 
-Left out: the declarations and the kit, which judge, and what starts processes or runs jobs.
+Not included: the declarations and the kit, which judge mutants, and code that starts processes or runs jobs.
 """
 
 
 def is_learner_code(name: str) -> bool:
-    """Whether a name is that of learner code: a module, or a package with several."""
+    """Whether this is the name of learner code: a module, or a package with several modules."""
     return any(name == package or name.startswith(f"{package}.") for package in PACKAGES)
 
 
 def modules_of(name: str) -> list[str]:
-    """The modules of learner code of this name, imported: itself, or those of a package.
+    """Import learner code of this name and return its modules: a single one, or those of a package.
 
     Raises
     ------

@@ -13,13 +13,13 @@ from orfit_bench.errors import UnavailableError
 from orfit_bench.mutation.sources import Source
 
 MEANINGLESS = ("LShift", "RShift", "BitOr", "BitAnd", "BitXor", "RemoveDecorator", "ExceptionReplacer")
-"""Changes that say nothing about a kernel: floats have no such operators, and annotations have them only."""
+"""Operators of cosmic-ray that say nothing about a kernel: floats lack them, or only annotations use them."""
 
 INVERSES = str.maketrans("+-*/", "-+/*")
 
 
 class Mutant(NamedTuple):
-    """A changed program: its module, the line, what stood there, what stands there now, and all of the code."""
+    """A changed program: its module, the changed line, the line before and after the change, and the whole code."""
 
     module: str
     line: int
@@ -29,7 +29,7 @@ class Mutant(NamedTuple):
 
 
 def make_mutants(source: Source) -> Iterator[Mutant]:
-    """Every mutant of a file that is another program, apart from annotations."""
+    """Every mutant of a file that differs from it in more than annotations."""
     text = Path(source.path).read_text(encoding="utf-8")
     seen = {_program(text)}
     for code in itertools.chain(_without_statements(text), _changed_assignments(text), _changed_operators(text)):
@@ -88,7 +88,7 @@ def _changed_assignments(text: str) -> Iterator[str]:
 
 
 def _program(code: str) -> str:
-    """What the code computes: without docstrings' lines and annotations, which change nothing."""
+    """The code without lines of docstrings and annotations, which do not affect the result."""
     tree = ast.parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

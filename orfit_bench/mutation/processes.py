@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from orfit_bench.jobs import locks
 
 MAX_BYTES = 8 * 2**30
-"""Limit on the memory of a child, where the system has one."""
+"""Memory limit of a child, if the system supports limits."""
 LINES = "lines.jsonl"
 
 
 class Child(NamedTuple):
-    """A forked process and its temporary folder, which has a file with the lines that it reports."""
+    """A forked process and its temporary folder, with a file of the lines that it reports."""
 
     pid: int
     folder: tempfile.TemporaryDirectory[str]
@@ -30,11 +30,11 @@ class Child(NamedTuple):
         return self._read(status) if pid else None
 
     def wait(self) -> tuple[str, int]:
-        """Wait for its end."""
+        """Wait until the child ends."""
         return self._read(os.waitpid(self.pid, 0)[1])
 
     def kill(self) -> None:
-        """End it."""
+        """End the child."""
         os.kill(self.pid, signal.SIGKILL)
         self.wait()
 
@@ -85,7 +85,7 @@ def _confine(folder: Path) -> None:
 
 @contextmanager
 def temporary_files() -> Iterator[None]:
-    """Keep the temporary files of all children in one folder; those of runs that were killed are removed."""
+    """Keep the temporary files of all children in one folder; files of killed runs are removed."""
     target = Path(tempfile.gettempdir(), "orfit-bench-mutants")
     locks.remove_temporaries(target)
     with locks.temporary_folder(target) as (folder, _):
@@ -98,7 +98,7 @@ def temporary_files() -> Iterator[None]:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """End the process, compiled code included, unless the block ends in time."""
+    """End the process, even during compiled code, unless the block ends in time."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:

@@ -1,4 +1,4 @@
-"""One module is replaced by changed code, in a process that has not imported it or forgets that it has."""
+"""Replacement of one module by changed code, in a process that has not imported it or can import it again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGE = "orfit_bench"
 
 
 def ensure_replaceable(module: str) -> None:
-    """Raise RuntimeError if this process has imported a module, or what uses it, so that forks could not replace it."""
+    """Raise RuntimeError if this process has imported a module or its users, so that forks could not replace it."""
     loaded = _plugins() if is_learner_code(module) else [module] if module in sys.modules else []
     if loaded:
         raise RuntimeError(
@@ -27,13 +27,13 @@ def ensure_replaceable(module: str) -> None:
 
 
 def _plugins() -> list[str]:
-    """The imported modules of installed plugins, which keep the learner code with which they were imported."""
+    """The imported modules of installed plugins, which keep the learner code that they imported."""
     modules = {point.module for point in entry_points(group=GROUP)}
     return sorted(m for m in modules if m in sys.modules and m.partition(".")[0] != PACKAGE)
 
 
 def replace(module: str, code: str, folder: Path) -> None:
-    """From now on importing the module runs this code instead of its file; learner code is imported anew for it."""
+    """Make imports of the module run this code instead of its file; learner code is imported again."""
     if is_learner_code(module):
         for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
             del sys.modules[name]
@@ -43,7 +43,7 @@ def replace(module: str, code: str, folder: Path) -> None:
 
 
 class _Replacement:
-    """A finder of one module, whose code is in another file."""
+    """A finder for one module, whose code is in another file."""
 
     def __init__(self, module: str, path: Path) -> None:
         self._module, self._path = module, path

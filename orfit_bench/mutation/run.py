@@ -1,4 +1,4 @@
-"""Judge all mutants of some code in parallel; each verdict is stored at once, so that a killed run resumes."""
+"""Judge all mutants of some code in parallel; each verdict is stored immediately, so that a killed run resumes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MutantResult:
     Parameters
     ----------
     module, path, line
-        Where the change is.
+        The place of the change.
     before, after : str
         The line before and after the change.
     killed : bool
@@ -56,7 +56,7 @@ class MutantResult:
 
 
 class MutationReport(NamedTuple):
-    """The verdicts in the order of the code, how many an earlier run had left, and the number of all mutants."""
+    """The verdicts in the order of the code, the number resumed from an earlier run, and the number of all mutants."""
 
     results: list[MutantResult]
     resumed: int
@@ -80,7 +80,7 @@ class MutationReport(NamedTuple):
 
 
 def interval(hits: int, n: int) -> tuple[float, float]:
-    """The 95 % confidence interval (Wilson) of a percentage of which a random sample had `hits` of n."""
+    """The 95 % confidence interval (Wilson) of a percentage, from `hits` in a random sample of n."""
     share, z = hits / n, 1.96
     middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return 100 * (middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)
@@ -106,22 +106,24 @@ def run_mutants(
     names : sequence of str
         Methods, backends, plugins or distributions, as for `conform`.
     backends : sequence of str
-        Use these backends only.
+        Use only these backends.
     dtypes : sequence of {"float64", "float32", "complex128", "complex64"}
-        The dtypes in which the kit runs, where a method learns such numbers.
+        The dtypes in which the kit runs, if a method supports them.
     modules : sequence of str
-        Mutate these modules only; by default those with the kernels and, in the same package, what they use. Also
-        modules and packages of the learner code that all kernels use, such as "orfit_bench.learners.rule".
+        Mutate only these modules; by default the modules of the kernels and the modules of the same package that they
+        use. Modules and packages of the learner code that all kernels use are also possible, such as
+        "orfit_bench.learners.rule".
     seed : int
         Seed of the data and the learners.
     sample : int, optional
-        Judge so many mutants only, chosen at random; a larger sample contains a smaller one. Default: all.
+        Judge only this number of mutants, chosen at random; a larger sample contains a smaller one. Default: all.
     workers : int
         Number of mutants that are judged at the same time.
     output : Path
         The verdicts are stored in the folder `output` with the suffix .journal.
     progress : callable
-        progress(done, total, result), called after each verdict and first with the number resumed and None.
+        Called as progress(done, total, result): first with the number of resumed verdicts and None, then after each
+        verdict.
 
     Returns
     -------
@@ -169,7 +171,7 @@ def run_mutants(
 
 
 class _Pool:
-    """The mutants that are being judged; checks that killed often come first, then those that are quick."""
+    """The mutants that are being judged; checks that killed often run first, then quick checks."""
 
     def __init__(self, checks: Sequence[Timed]) -> None:
         self._checks, self._kills = checks, Counter[str]()
@@ -197,14 +199,14 @@ class _Pool:
 
 
 def make_mutant_key(mutant: Mutant, source: Source, question: Question) -> str:
-    """A key of the changed code and of what judges it: for learner code also the kernels, which can be any."""
+    """A key of the changed code and of the checks that judge it; for learner code, also of the kernels."""
     code = hashlib.sha256(mutant.code.encode()).hexdigest()
     judges = [sorted(source.pairs)] if is_learner_code(mutant.module) else []
     return make_key([mutant.module, code, sorted(question.dtypes), question.seed, *judges])
 
 
 def digest_of_tests(sources: Sequence[Source]) -> str:
-    """A key of everything beside the code that decides: the kit, and the files of the packages, laws among them."""
+    """A key of everything except the code that affects the verdict: the kit, and the files of the packages (laws)."""
     folders = {Path(source.path).parent for source in sources}
     kit = Path(conformance.__file__).parent
     files = sorted({*kit.rglob("*.py"), *(file for folder in folders for file in folder.glob("*.py"))})

@@ -1,4 +1,4 @@
-"""Where the code of kernels and of learners is: the modules to mutate, and the lines of their functions."""
+"""The source code of kernels and learners: the modules to mutate, and the lines of their functions."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Source:
 
 
 def find_sources(pairs: Collection[Pair], names: Collection[str] = ()) -> list[Source]:
-    """The files of these kernels and of helpers in the same package; with `names`, the modules of these names.
+    """The files of these kernels and of helpers in the same package; with `names`, only these modules.
 
-    A name may also be that of a module or package of learner code, which all of the kernels use.
+    A name can also be that of a module or package of learner code, which all kernels use.
 
     Raises
     ------
     ValueError
-        If no kernel uses a module that was named, or a kernel has no source file.
+        If a named module is not used by any kernel, or a kernel has no source file.
     """
     shared = [module for name in names if is_learner_code(name) for module in modules_of(name)]
     of_learners = [Source(m, str(_path(m)), _lines(m, None), sorted(pairs)) for m in dict.fromkeys(shared)]
@@ -79,7 +79,7 @@ def _sources_of_kernels(pairs: Collection[Pair], names: Collection[str]) -> list
 
 
 def _home(kernel: Any) -> str:
-    """The module with the code of a kernel, which is a module or an object."""
+    """The module with the code of a kernel; the kernel is a module or an object."""
     return kernel.__name__ if isinstance(kernel, ModuleType) else str(type(kernel).__module__)
 
 
@@ -88,7 +88,7 @@ def _package(module: str) -> str:
 
 
 def _reachable(module: str) -> Iterator[str]:
-    """The module, and all modules with a source file whose names its code uses, directly or through others."""
+    """The module, and all modules with a source file that its code uses, directly or indirectly."""
     waiting, seen = [module], {module}
     while waiting:
         yield (name := waiting.pop())
@@ -100,7 +100,7 @@ def _reachable(module: str) -> Iterator[str]:
 
 
 def _is_kernel_code(module: str) -> bool:
-    """Whether a module is one that kernels share or one of a plugin, not learner code or another library."""
+    """Whether a module is shared by kernels or belongs to a plugin, unlike learner code and other libraries."""
     if module not in sys.modules or not str(getattr(sys.modules[module], "__file__", "")).endswith(".py"):
         return False
     suppliers = {
@@ -117,7 +117,7 @@ def _path(module: str) -> Path:
 
 
 def _lines(module: str, kernel: Any) -> list[tuple[int, int]]:
-    """The lines of all functions of a module of kernels; of a kernel class, its own and those of functions it uses."""
+    """The lines of all functions of a kernel module; for a kernel class, its lines and those of functions it uses."""
     tree = ast.parse(_path(module).read_text(encoding="utf-8"))
     found = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     if kernel is not None and not isinstance(kernel, ModuleType):
@@ -132,5 +132,5 @@ def _lines(module: str, kernel: Any) -> list[tuple[int, int]]:
 
 
 def _body(node: ast.FunctionDef | ast.ClassDef) -> int:
-    """The first line of a definition that computes something: its signature and decorators are left out."""
+    """The first line of the body of a definition, after its decorators and signature."""
     return node.body[0].lineno

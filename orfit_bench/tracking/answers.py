@@ -1,4 +1,4 @@
-"""What a process of a commit answers: a value, or the error that replaced it."""
+"""The answers of a process of a commit: a value, or the error that replaced it."""
 
 from __future__ import annotations
 

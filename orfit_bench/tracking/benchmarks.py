@@ -14,14 +14,14 @@ from orfit_bench.tracking.workloads import FLOOR, Workload, stored_trajectory, t
 class LearnerBenchmarks:
     """Benchmarks of time, memory and accuracy that asv runs for every method on every backend.
 
-    A module in the benchmark directory of asv defines a subclass. A pair that a commit does not have is n/a. asv takes
-    several measurements of each time, in several processes, and stores their median and spread. Times are CPU times,
-    which other programs do not lengthen; for a backend on a device, set `timer = time.perf_counter`.
+    A module in the benchmark directory of asv defines a subclass. A pair that a commit does not have is n/a. asv
+    measures each time repeatedly, in several processes, and stores the median and spread. Times are CPU times, which
+    other programs do not affect; for a backend on a device, set `timer = time.perf_counter`.
 
     Attributes
     ----------
     methods, backends : sequence of str
-        What is measured. Only append to them: asv identifies older results by these names.
+        The methods and backends to measure. Only append to them: asv identifies older results by these names.
     features : int
         Number of features of the rows.
     trajectories : path, optional

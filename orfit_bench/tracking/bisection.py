@@ -1,4 +1,4 @@
-"""Finds the first commit that has a regression, by halving the range of commits."""
+"""Search for the first commit with a regression, by bisection."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WORKLOADS = Path(__file__).parent / "workloads" / "__init__.py"
 SECONDS = 300.0
-"""Time limit of a measurement, which may include compilation."""
+"""Time limit of a measurement, which can include compilation."""
 
 
 class MeasureError(RuntimeError):
@@ -50,7 +50,7 @@ class CommitProcess:
         return self.finish()
 
     def begin(self, measure: str, *arguments: Any) -> None:
-        """Request a measurement; `finish` waits for the answer. Two processes can work in parallel."""
+        """Request a measurement; `finish` waits for the answer, so two processes can work in parallel."""
         if self._group is None:
             self._start()
         self._asked = (measure, *arguments)

@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What was measured."""
+        """The key of the measurement."""
         return self.method, self.backend, self.features
 
     @property

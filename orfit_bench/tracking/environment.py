@@ -1,4 +1,4 @@
-"""Environments for measurements: the distributions of a commit, each installed in a folder of its own.
+"""Environments for measurements: the distributions of a commit, each installed in its own folder.
 
 The folders are named after the contents of the sources and never modified, so that two commits share equal
 distributions and their compiled code. All other packages are those of the current environment.
@@ -20,9 +20,9 @@ from orfit_bench.jobs.files import replace_text
 from orfit_bench.jobs.keys import make_text_key
 
 FOLDER = ".orfit-bench-gate"
-"""Folder in the repository, ignored by git. It may be deleted at any time."""
+"""Folder in the repository, ignored by git. It can be deleted at any time."""
 PLACES = ("", "plugins/*", "packages/*")
-"""Where distributions are searched in a repository."""
+"""Folders in which distributions are searched in a repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Environment:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables of its processes: one thread, and a cache of its own for compiled code."""
+        """The environment variables of its processes: one thread, and a separate cache for compiled code."""
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join(str(folder) for folder in self.path)
         return threads | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(self.home / "numba"), "PYTHONNOUSERSITE": "1"}
@@ -78,7 +78,7 @@ def environment(root: Path, commit: str) -> Environment:
 
 
 def environments(root: Path, *commits: str) -> list[Environment]:
-    """Install the distributions of several commits, in parallel. Raises as `environment` does."""
+    """Install the distributions of several commits in parallel. Raises the same errors as `environment`."""
     with ThreadPoolExecutor(len(commits)) as executor:
         return list(executor.map(lambda commit: environment(root, commit), commits))
 
@@ -108,7 +108,7 @@ def _places(root: Path, sha: str) -> Iterator[str]:
 
 
 def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
-    """Install the distribution in a folder of the commit, and return where."""
+    """Install the distribution in a folder of the commit, and return the place of installation."""
     tree = git(root, "rev-parse", f"{sha}:{place}").strip()
     key = make_text_key(f"{place} {tree} {sys.version}")
     target = home / key
@@ -124,7 +124,7 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
 
 
 def _move(site: Path, target: Path) -> None:
-    """Rename a folder, unless another process or thread has made the same one meanwhile."""
+    """Rename a folder, unless another process or thread has created the same one meanwhile."""
     try:
         system.rename(site, target)
     except OSError:
@@ -133,11 +133,11 @@ def _move(site: Path, target: Path) -> None:
 
 
 def _pip(source: Path, site: Path, what: str, lock: int) -> None:
-    """Install a distribution by a process that holds the lock as well, since it goes on when this one is killed."""
+    """Install a distribution in a process that also holds the lock, since it continues if this process is killed."""
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     command += ["--target", str(site), str(source)]
     variables = os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": "0"}  # for hatch-vcs too: archives have no history
-    variables["TMPDIR"] = str(site.parent)  # what pip leaves there when it is killed is removed with the folder
+    variables["TMPDIR"] = str(site.parent)  # files of a killed pip are removed with the folder
     inherited = () if os.name == "nt" else (lock,)
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, pass_fds=inherited)
     if done.returncode:

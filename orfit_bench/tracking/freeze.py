@@ -1,7 +1,7 @@
-"""Writes reference trajectories: the results of methods on a reference backend.
+"""Writing of reference trajectories: the results of methods on a reference backend.
 
-In this repository, a commit that changes them may change nothing else in the package and its plugins (a test reads the
-history), so that a change of a kernel cannot redefine the result that it is compared with.
+In this repository, a commit that changes them must not change anything else in the package and its plugins (a test
+reads the history), so that a change of a kernel cannot redefine the result with which it is compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def freeze_trajectories(methods: Sequence[str] = (), file: Path | None = None, b
     Returns
     -------
     int
-        How many numbers the file contains.
+        The number of values in the file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The gate: measures two commits on one machine and compares them."""
+"""The gate: a comparison of measurements of two commits on one machine."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from orfit_bench.tracking.quantities import LEARNER_TIMES
 from orfit_bench.tracking.retries import is_impossible, middle, refused
 
 RETRY_TURNS = 6
-"""Turns of a timing before a retry can end."""
+"""Number of turns of a timing before a retry can end."""
 LEAST_RETRIES, RETRIES = 2, 3
 """Retries of a suspected change, each in new processes, since the memory layout differs between processes."""
 RETRY_FRACTION = 0.5
-"""A time is measured again if it rose or fell by more than this fraction of its tolerance."""
+"""A time is measured again if it changed by more than this fraction of its tolerance."""
 OWN_TRAJECTORIES = "benchmarks/trajectories.npz"
 """The stored trajectories in the repository of a plugin."""
 Progress = Callable[[int, int, str], None]
 Job = tuple[str, Key]
-"""A timing of `LEARNER_TIMES` or `workloads.STARTS`, and what is timed."""
+"""A timing of `LEARNER_TIMES` or `workloads.STARTS`, and the key that is timed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +189,9 @@ class Gate:
     # ------------------------------------------------------------------ retries
 
     def _retry(self, jobs: Sequence[Job], times: list[list[Comparison]]) -> list[list[Comparison]]:
-        """Measure suspected jobs again in new processes; of each job the middle one of all measurements counts.
+        """Measure suspected jobs again in new processes; the middle one of all measurements of a job counts.
 
-        All quantities of a job come from one measurement, so that a kernel never takes longer than its call.
+        All quantities of a job come from one measurement, so that a kernel is never slower than the call containing it.
         """
         measured, chosen = [[job] for job in times], list(times)
         suspected = [i for i, job in enumerate(chosen) if self._is_suspected(job)]
@@ -214,7 +214,7 @@ class Gate:
 
 
 def _broken(process: CommitProcess) -> str:
-    """Why distributions of a commit offer nothing; empty if all of them can be loaded."""
+    """The reason why distributions of a commit offer nothing; empty if all of them can be loaded."""
     reasons = process.ask("broken")
     own = [name for name in process.where.distributions if name in reasons]
     return "; ".join(f"the plugin of {name} is broken: {reasons[name]}" for name in own)

@@ -11,7 +11,7 @@ from orfit_bench.tracking.commit_process import CommitProcess, MeasureError
 from orfit_bench.tracking.comparison import Key
 
 SPEND = 0.03
-"""Seconds spent on one measurement, which takes at least two runs."""
+"""Seconds spent on one measurement, which has at least two runs."""
 LEAST_TURNS, MOST_TURNS = 4, 16
 Timer = Callable[[], tuple[list[float], float]]
 """Returns the seconds of one or more quantities, and those of the reference workload at that moment."""
@@ -27,13 +27,13 @@ def interleaved(timers: Sequence[Timer], tolerances: Sequence[float], least: int
     tolerances : sequence of float
         For each quantity, the relative change that is ignored.
     least : int
-        Number of turns before a decision; the last turn is number `MOST_TURNS`.
+        Minimum number of turns before a decision; the last turn is number `MOST_TURNS`.
 
     Returns
     -------
     list
-        For each timer the least seconds of each quantity, or the error that ended it. The seconds are normalized by
-        the reference workload, to the speed of the machine at its fastest.
+        For each timer, the minimum seconds of each quantity, or the error that ended it. The seconds are normalized by
+        the reference workload to the highest speed of the machine.
     """
     taken: list[list[list[float]]] = [[] for _ in timers]
     references: list[list[float]] = [[] for _ in timers]
@@ -59,7 +59,7 @@ def interleaved(timers: Sequence[Timer], tolerances: Sequence[float], least: int
 def _is_decided(
     taken: Sequence[Sequence[Sequence[float]]], references: Sequence[Sequence[float]], tolerances: Sequence[float]
 ) -> bool:
-    """Whether the least times and the pairs of a turn agree, for every quantity, on a change or on none."""
+    """Whether the minimum times and the pairs of a turn agree on a change or on no change, for every quantity."""
     scale = math.log(min(references[0]) / min(references[1]))
     for quantity, tolerance in enumerate(tolerances):
         base, head = ([times[quantity] for times in side] for side in taken)

@@ -21,7 +21,7 @@ class TrackedQuantity(NamedTuple):
     floor: float = 0.0
     """Values up to this are considered equal."""
     timed: bool = False
-    """Whether it is a time: measurements are interleaved, and repeated before a regression is reported."""
+    """Whether it is a time; times are interleaved, and measured again before a regression is reported."""
 
 
 QUANTITIES = {
@@ -39,7 +39,7 @@ QUANTITIES = {
     )
 }
 LEARNER_TIMES = {"chunk_seconds": ("seconds_per_sample", "kernel_seconds_per_sample"), "latency": ("latency",)}
-"""The timings of a learner, and the quantities that each gives; those of one timing are measured in the same calls."""
+"""The timings of a learner and their quantities; quantities of one timing are measured in the same calls."""
 
 
 def tolerances(texts: Sequence[str]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Which of several measurements of a job counts.
+"""Selection of the measurement of a job that counts, out of several.
 
 A job is timed as a whole, and all its quantities come from one measurement.
 """
@@ -22,7 +22,7 @@ def is_impossible(job: Sequence[Comparison]) -> bool:
 
 
 def middle(measured: Sequence[list[Comparison]]) -> list[Comparison]:
-    """The measurement of a job that counts: a failure, else the median of the changes, of two the smaller one.
+    """The measurement of a job that counts: a failure, else the median of the changes (the smaller of two).
 
     Impossible measurements, and those in which the older commit failed, count only if there are no others.
     """

@@ -1,6 +1,6 @@
 """The program of a process of a commit, which answers requests for measurements.
 
-Its source is sent to the process, therefore it imports nothing of this package; the workloads are loaded by path.
+Its source is sent to the process, so it does not import this package; the workloads are loaded by path.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
 def serve(channel: Any, file: str) -> None:
     """Answer every request of the channel with ["ok", value], ["missing", reason] or ["failed", reason]."""
     workloads = load_module(file)
-    warnings.simplefilter("ignore")  # warnings are the subject of the tests of the commit
+    warnings.simplefilter("ignore")  # warnings are left to the tests of the commit
     for request in channel:
         try:
             channel.send(["ok", answer(workloads, *request)])

@@ -1,8 +1,8 @@
 """Measurements of a method on a backend through the public interface.
 
-This package is loaded by path in the environment of any commit of orfit_bench, including older ones. Therefore it
-imports its own modules by relative names, and of orfit_bench only what every commit has. `Missing` is raised for what a
-commit does not have, and shown as n/a.
+This package is loaded by path in the environment of any commit of orfit_bench, including older ones. Therefore it uses
+relative imports, and imports only names of orfit_bench that every commit has. `Missing` is raised for features that a
+commit does not have; they are shown as n/a.
 """
 
 from .exactness import FLOOR, stored_trajectory, trajectory_deviation

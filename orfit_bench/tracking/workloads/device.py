@@ -1,7 +1,7 @@
 """Time and memory on the device of a backend; raises `Missing` if it has no device.
 
-Times are measured by CUDA events: they include all work of the device and the gaps between, but not the work of the CPU
-before the first launch. Memory is the peak of the memory pool.
+Times are measured by CUDA events: they include all work of the device and the gaps in between, but not the work of the
+CPU before the first launch. Memory is the peak of the memory pool.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def seconds(backend: Any, run: Callable[[], Any]) -> float:
 
 
 def peak_bytes(backend: Any, run: Callable[[], Any]) -> float:
-    """Return the peak of device memory during run(), including what was allocated before."""
+    """Return the peak of device memory during run(), including earlier allocations."""
     if not callable(backend.memory):
         raise Missing(f"{backend.name} has no device")
     backend.memory()  # resets the peak

@@ -11,7 +11,7 @@ from .rows import Array
 
 TRAJECTORIES = Path(__file__).parent.with_name("trajectories.npz")
 FLOOR = 1e-12
-"""Accumulated rounding errors of float64 are smaller; deviations up to this are not regressions."""
+"""Upper bound of accumulated rounding errors of float64; deviations up to this are not regressions."""
 
 
 def trajectory_deviation(got: dict[str, Array], want: dict[str, Array]) -> float:

@@ -1,4 +1,4 @@
-"""Names of the measured methods and backends, sizes, and which of them are available."""
+"""Names of the measured methods and backends, their availability, and sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pairs() -> dict[tuple[str, str], str]:
 
 
 def broken() -> dict[str, str]:
-    """Return why plugins cannot be loaded, by distribution."""
+    """Return the reasons why plugins cannot be loaded, by distribution."""
     from orfit_bench.plugins.registry import registry
 
     return {plugin.distribution: plugin.reason for plugin in registry().plugins if plugin.state == "broken"}

@@ -22,14 +22,14 @@ STARTS = {
 
 
 class Stopwatch:
-    """Measures CPU time, which other programs do not lengthen, or wall time if several threads or a device work."""
+    """Measures CPU time, which other programs do not affect, or wall time for several threads or a device."""
 
     def __init__(self, on_device: bool = False) -> None:
         self.on_device = on_device
         self.begin = perf_counter(), process_time()
 
     def seconds(self) -> float:
-        """Return the seconds since it was created: wall time, too, where the clock of CPU time stood still."""
+        """Return the seconds since it was created: wall time also if the clock of CPU time did not advance."""
         wall, cpu = perf_counter() - self.begin[0], process_time() - self.begin[1]
         return wall if self.on_device or cpu <= 0 else min(wall, cpu)
 
@@ -74,7 +74,7 @@ def time_kernel(method: str, backend: str) -> Iterator[Clock]:
 
 
 def is_device(backend: Any) -> bool:
-    """Return whether a backend works on a device, whose time is no CPU time."""
+    """Return whether a backend works on a device, whose time is not CPU time."""
     return getattr(backend, "device", "cpu") != "cpu"
 
 
@@ -93,7 +93,7 @@ def reference_seconds() -> float:
 
 
 def start_seconds(measure: str, repeats: int = 3) -> float:
-    """Return the least of several timings of a new interpreter with these arguments."""
+    """Return the minimum of several timings of a new interpreter with these arguments."""
     command = [sys.executable, *STARTS[measure]]
 
     def timed() -> float:
@@ -110,7 +110,7 @@ def start_seconds(measure: str, repeats: int = 3) -> float:
 
 
 def best_of(timed: Callable[[], float], spend: float) -> float:
-    """Return the least of at least two timings, repeated for `spend` seconds."""
+    """Return the minimum of at least two timings, repeated for `spend` seconds."""
     begin, best, runs = perf_counter(), float("inf"), 0
     while runs < 2 or perf_counter() - begin < spend:
         best, runs = min(best, timed()), runs + 1

@@ -25,7 +25,7 @@ MANY_ROWS, LAYERED_ROWS = 4096, 32
 SMALL, LONG = (48, 6, 12), (600, 20, 600)
 """Rows, features and rows between recorded states of the streams of trajectories."""
 RENAMED = {"digits_lost": "precision_lost"}
-"""Fields of the state that earlier commits name otherwise."""
+"""Fields of the state that have other names in earlier commits."""
 
 
 class Workload:
@@ -54,7 +54,7 @@ class Workload:
         try:
             return ob.create(self.method, backend=self.backend, **settings)
         except ob.UnavailableError as error:
-            if error.__cause__:  # the kernel is there, and cannot be loaded
+            if error.__cause__:  # the kernel exists but cannot be loaded
                 raise
             raise Missing(str(error)) from error
 
@@ -77,7 +77,7 @@ class Workload:
         return LAYERED_ROWS if self.layered else ROWS.get(self.backend, MANY_ROWS)
 
     def seconds_per_sample(self, spend: float = 0.15) -> float:
-        """Return the seconds per sample that a new learner takes for a chunk, the least of several timings."""
+        """Return the seconds per sample of a new learner for a chunk, the minimum of several timings."""
         X, y = self.data(self.chunk_rows())
 
         def timed() -> float:
@@ -102,7 +102,7 @@ class Workload:
             return best_of(timed, spend) / len(X)
 
     def chunk_seconds(self, spend: float = 0.15) -> list[float]:
-        """Return the least seconds per sample of the calls and of the kernel, measured in the same calls."""
+        """Return the minimum seconds per sample of the calls and of the kernel, measured in the same calls."""
         X, y = self.data(self.chunk_rows())
         kernel = float("inf")
         with time_kernel(self.method, self.backend) as clock:
@@ -119,7 +119,7 @@ class Workload:
             return [best_of(timed, spend) / len(X), kernel / len(X)]
 
     def latency(self, spend: float = 0.15) -> float:
-        """Return the seconds of a call with a single sample, the least of several timings."""
+        """Return the seconds of a call with a single sample, the minimum of several timings."""
         X, y = self.data(8)
         learner = self.initialized().partial_fit(X, y)
         X, y = X[:1], None if y is None else y[:1]
@@ -186,7 +186,7 @@ class Workload:
         return relative(learner.state()[getattr(self.state, "weights", "w")].values, want)
 
     def trajectory(self) -> dict[str, Array]:
-        """Return the states along two short streams with default settings; a basis B as B B', which has no sign."""
+        """Return the states along two short streams with default settings; a basis B as B B', to remove its sign."""
         recorded = {}
         for n, d, step in (SMALL, LONG):
             X = rows(n, d)
