@@ -1,8 +1,8 @@
-"""What the package itself provides, as a plugin like any other.
+"""The methods, streams and metrics of the package itself, in the form of a plugin.
 
 - `methods`: one module per method, its declaration and batch solution;
 - `laws`: the module of the same name holds the method's theorems;
-- `shared`: what several methods declare alike, batch solutions and merge rules;
+- `shared`: declarations, batch solutions and merge rules that several methods share;
 - `streams`, `metrics`: one module per family.
 
 These folders are not directly under `orfit_bench/` because `orfit_bench.methods`, `orfit_bench.streams` and
@@ -28,11 +28,11 @@ def methods() -> tuple[Method, ...]:
 
 @hookimpl
 def streams() -> tuple[Stream, ...]:
-    """The streams that ship."""
+    """The streams of the package."""
     return STREAMS
 
 
 @hookimpl
 def metrics() -> tuple[Metric, ...]:
-    """The metrics that ship."""
+    """The metrics of the package."""
     return METRICS

@@ -1,7 +1,7 @@
-"""The theorems behind the catalogue, as executable laws.
+"""The theorems about the methods of the catalogue, as executable laws.
 
 The module with the name of a method holds the laws of that method, `LAWS`. `equalities` holds the laws that compare
-two methods and `theorems` those that involve no learner. The other modules are pieces that several laws share:
+two methods and `theorems` those that involve no learner. The other modules are shared by several laws:
 
 - `helpers`: weights, condition numbers and small experiments;
 - `covariance`: warnings and refusals when a covariance loses precision;

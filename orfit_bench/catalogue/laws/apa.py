@@ -31,7 +31,7 @@ def projects_onto_solutions(create: Any, rows: Rows) -> Measured:
 
 
 def regularized_projection(create: Any, rows: Rows) -> Measured:
-    """With step below 1 and eps above 0 each step goes part of the way to the solution of a ridge problem."""
+    """With step below 1 and eps above 0, each step moves part of the way to the solution of a ridge problem."""
     X, y = rows.X[:60], rows.y[:60]
     eps = 0.1 * float((X * X).sum(1).mean())
     learner = create(projection_order=4, step_size=0.5, eps=eps).partial_fit(X, y)
@@ -58,7 +58,7 @@ def repeated_row_is_averaged(create: Any, rows: Rows) -> Measured:
 
 
 def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, each step goes part of the way to the solution of the real rows of twice the number."""
+    """On complex rows, each step moves part of the way to the solution of twice as many real rows."""
     eps = 0.1 * largest_energy(rows)
     learner = create(projection_order=3, step_size=0.5, eps=eps)
     return measure_complex_projections(learner, rows, 3, 0.5, eps)

@@ -16,7 +16,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def make_labels(y: Array) -> tuple[Array, Array]:
-    """Labels (n,) by quartile of y, two of the four classes absent from the first third; and their one-hot rows."""
+    """Labels (n,) by quartile of y, with only two of the four classes in the first third, and their one-hot rows."""
     labels = np.searchsorted(np.quantile(y, [0.25, 0.5, 0.75]), y)
     labels[: len(y) // 3] %= 2
     classes = list(dict.fromkeys(labels.tolist()))  # in order of first appearance
@@ -37,7 +37,7 @@ def ridge_on_one_hot_targets(create: Any, rows: Rows) -> Measured:
 
 
 def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
-    """P is the inverse of the weighted information matrix, whatever the labels."""
+    """P is the inverse of the weighted information matrix, regardless of the labels."""
     X, prior = rows.X, weakest_energy(rows.X)
     P = create(ridge=prior, forgetting_factor=0.97).partial_fit(X, make_labels(rows.y)[0]).array("P")
     A, _ = weighted_rows(X, X, prior, 0.97)
@@ -57,7 +57,7 @@ def blocks_equal_ridge_regression(create: Any, rows: Rows) -> Measured:
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """Learners of parts of the rows, and of the classes, merge into the weights and P of all rows."""
+    """Learners of parts of the rows, with parts of the classes, merge into the weights and P of all rows."""
     X, prior = rows.X, weakest_energy(rows.X)
     labels, Y = make_labels(rows.y)
     worst, cond = 0.0, condition(X)

@@ -1,7 +1,7 @@
-"""Measurements for laws of complex learners: a complex problem of n unknowns is a real one of 2n.
+"""Measurements for laws of complex learners: a complex problem with n unknowns is a real problem with 2n.
 
-`as_real` turns a complex matrix into the real one of twice the size that adds, multiplies and transposes as it does, so
-that every formula for real numbers holds for it. Shapes: X (n, d) complex rows x^H, y (n,), C (d, k).
+`as_real` converts a complex matrix to a real matrix of twice the size. Sums, products and transposes correspond, so
+that every formula for real numbers applies to it. Shapes: X (n, d) complex rows x^H, y (n,), C (d, k).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows, deviation, nan_max
 
 N_ROWS = 60
-"""Rows that the measurements step over."""
+"""Number of rows that the measurements learn."""
 Step = Callable[[Array, Array, float], Array]
 """step(C, A, s): the C after a step of size s by the sum over the rows of A, in real arithmetic."""
 
@@ -57,13 +57,13 @@ def measure_complex_gradients(learner: Any, rows: Rows, step: float) -> Measured
 
 
 def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, the weights are those of steps along two real rows for each."""
+    """On complex rows, the weights are those of steps along two real rows for each complex row."""
     step = 0.5 / largest_energy(rows)
     return measure_complex_gradients(create(step_size=step), rows, step)
 
 
 def measure_complex_projections(learner: Any, rows: Rows, order: int, step: float, eps: float) -> Measured:
-    """The deviation from part of the way to the solution of the last rows, as real least-squares problems."""
+    """The deviation from steps part of the way to the solution of the last rows, by real least-squares problems."""
     X, y = rows.X[:N_ROWS], rows.y[:N_ROWS]
     w, cond = np.zeros((2 * X.shape[1], 2)), 1.0
     for i in range(len(X)):
@@ -75,7 +75,7 @@ def measure_complex_projections(learner: Any, rows: Rows, order: int, step: floa
 
 
 def measure_complex_steps(create: Any, rows: Rows, move: Step, compared: Callable[[Array], Array]) -> Measured:
-    """The deviation of `compared` of each C from that of a step in real arithmetic."""
+    """The deviation of `compared(C)` after each step from its value for a step in real arithmetic."""
     size, worst = STEP / largest_energy(rows), 0.0
     learner = create(n_components=K, step_size=size, initial_basis=gaussian_start(rows))
     for A, before, C in block_steps(learner, rows):

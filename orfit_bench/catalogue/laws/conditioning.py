@@ -25,7 +25,7 @@ def conditional_mean_and_covariance(create: Any, rows: Rows) -> Measured:
 
 
 def block_observations(create: Any, rows: Rows) -> Measured:
-    """A block of observations conditions the state at once; with independent noise, equal to one after another."""
+    """A block of observations conditions the state in one step; with independent noise, this equals single steps."""
     X, y, (size, d) = rows.X[:40], rows.y[:40], (5, rows.X.shape[1])
     rng, start = np.random.default_rng(rows.seed), (np.zeros((d, 1)), np.eye(d))
     scale, at_once, one_by_one = float((X * X).sum(1).mean()), create(), create()

@@ -1,4 +1,4 @@
-"""Laws of methods that keep a covariance: when they warn of lost precision, and when they refuse a row.
+"""Laws of methods that store a covariance: when they warn of lost precision, and when they refuse a row.
 
 The criteria are those of docs/decisions/0004 and 0010, evaluated here for one row from the state before it.
 """
@@ -16,13 +16,13 @@ from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows, measure_claim
 
 AT_REST = 1.0, 1.0
-"""The largest errors of a state that no transition moves."""
+"""The largest accepted errors of a state without a transition."""
 UNCERTAIN = 0.05
-"""A criterion within this relative distance of its threshold may be rounded to either side."""
+"""A criterion within this relative distance of its threshold can be rounded to either side."""
 
 
 class Outcome(NamedTuple):
-    """What a row must lead to; `unsure` if rounding decides."""
+    """The required outcome of a row; `unsure` if rounding decides."""
 
     lost: bool
     refused: bool
@@ -41,10 +41,10 @@ def expected_outcome(
     left: float | None = None,
     most: tuple[float, float] | None = None,
 ) -> Outcome:
-    """For a row observed with this noise through P, which is then divided by ff (None: not divided; P may overflow).
+    """The outcome for a row observed with this noise and P, which is then divided by ff (None: not; P can overflow).
 
-    `left` is a lower bound of the variance along x that the next row finds (default: the noise), `most` the largest
-    relative errors by rounding and by cancellation that are still accepted (default: chosen by the noise).
+    `left` is a lower bound of the variance along x for the next row (default: the noise). `most` are the largest
+    accepted relative errors by rounding and by cancellation (default: chosen by the noise).
     """
     info, wide, x = np.finfo(P.dtype), P.astype(np.longdouble), x.astype(np.longdouble)
     s = x @ wide @ x + noise
@@ -59,7 +59,7 @@ def expected_outcome(
 
 
 def count_mismatches(learner: Any, stream: Iterable[Array], name: str, expected: Expected) -> int:
-    """How often a learner, fed row by row, warns or refuses unexpectedly; ends at a row that must be refused."""
+    """The number of unexpected warnings and refusals, row by row; stops at a row that must be refused."""
     y: list[Any] = [1] if learner.method.traits.labels else [0.5]
     wrong, lost = 0, False
     for x in stream:
@@ -95,7 +95,7 @@ def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: An
 
 
 def _wide_states(info: Any) -> Iterator[tuple[float, Array]]:
-    """Variances just below and above the square root of the largest number, and small rows that lose no digit."""
+    """Variances just below and above the square root of the largest number, and small rows that lose no digits."""
     for bits in (-2, 2):
         yield 2.0 ** (info.maxexp // 2 + bits), 2.0 ** (2 - info.maxexp // 4) * AXIS
 
@@ -135,7 +135,7 @@ def _misjudges_block(learner: Any, x: Array, noise: float) -> bool:
 
 
 class _StateWithNoise:
-    """Expected outcomes for a state with process noise from the second step on."""
+    """Expected outcomes for a state with process noise from the second step."""
 
     def __init__(self, R: float, Q: float) -> None:
         self.R, self.Q, self.first = R, Q, True
@@ -147,7 +147,7 @@ class _StateWithNoise:
 
 
 class _StateWithTransition:
-    """Expected outcomes for a state that is multiplied by F from the second step on."""
+    """Expected outcomes for a state that is multiplied by F from the second step."""
 
     def __init__(self, R: float, F: float) -> None:
         self.R, self.F, self.first = R, F, True

@@ -18,7 +18,7 @@ SETTINGS = {"loss": "cross_entropy"}
 
 
 def cross_entropy_in_dual_form(create: Any, rows: Rows) -> Measured:
-    """With the cross-entropy a run, also on a network of one linear layer, is that of its dual form."""
+    """With the cross-entropy, a run equals its dual form, also on a network of one linear layer."""
     X, _, seed = rows
     _, Y = make_labels(X, seed)
     step, worst = float(np.float32(1 / (X * X).sum(1).max())), 0.0

@@ -1,7 +1,7 @@
-"""Which methods are equal under which settings: the survey's figure 8 extended, where every edge is a law.
+"""Equalities of methods under certain settings: an extension of the survey's figure 8, in which every edge is a law.
 
-A check gets `create(method, **settings)`, which makes learners of any method on one backend in one dtype. It returns
-the deviation between the two sides: of the final weights, and of the predictions for each row before it was learned.
+A check receives `create(method, **settings)`, which creates learners of any method on one backend in one dtype. It
+returns the deviation between both sides, for the final weights and for the prequential predictions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def measure_equality(
     first, second = create(one, **some), create(other, **others)
     predicted, expected = (learner.prequential(rows.X, rows.y) for learner in (first, second))
     w, v = (final_weights(learner) for learner in (first, second))
-    size = abs(rows.y).max()  # predictions start at zero, so their own scale is no measure
+    size = abs(rows.y).max()  # predictions start at zero, so their own scale is not suitable
     return Measured(
         nan_max(deviation(w, v), float(np.abs(to_numpy64(predicted) - to_numpy64(expected)).max() / size)),
         len(rows.X),
@@ -61,7 +61,7 @@ def lms_equals_nlms(create: Any, rows: Rows) -> Measured:
 
 
 def nlms_equals_apa(create: Any, rows: Rows) -> Measured:
-    """Affine projection onto the newest row alone is NLMS."""
+    """Affine projection onto only the newest row is NLMS."""
     same = {"step_size": 0.5, "eps": 0.0}
     return measure_equality(create, rows, "nlms", same, "apa", same | {"projection_order": 1})
 
@@ -87,7 +87,7 @@ def rls_equals_icl(create: Any, rows: Rows) -> Measured:
 
 
 def rls_equals_orfit(create: Any, rows: Rows) -> Measured:
-    """RLS in the limit of forgetting factor 0 is ORFit, for up to one row more than the memory holds."""
+    """RLS in the limit of forgetting factor 0 is ORFit, for at most one row more than the memory holds."""
     memory = {"memory": len(rows.X) - 1}
     return measure_equality(create, rows, "rls", INTERPOLATE, "orfit", memory, condition(rows.X))
 
@@ -139,7 +139,7 @@ def rls_equals_class_rls(create: Any, rows: Rows) -> Measured:
 
 
 def rls_equals_ridge(create: Any, rows: Rows) -> Measured:
-    """RLS is ridge regression in information form, step by step, for a forgetting factor below 1."""
+    """RLS equals ridge regression in information form, step by step, for a forgetting factor below 1."""
     same = {"ridge": weakest_energy(rows.X), "forgetting_factor": 0.99}
     A, _ = weighted_rows(rows.X, rows.y[:, None], weakest_energy(rows.X), 0.99)
     return measure_equality(create, rows, "rls", same, "ridge", same, max(condition(A), condition(rows.X)))

@@ -1,4 +1,4 @@
-"""Laws of the Kalman filter for rows without noise that depend on each other, in one step or over several."""
+"""Laws of the Kalman filter for linearly dependent rows without noise, in one step or in several."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, measure_claim, nan_max, to_numpy64
 
 D, VARIANCE = 5, 2.0
-"""Parameters, and the variance of each at the start."""
+"""Number of parameters, and their initial variance."""
 TRIALS = 5
 SHRINKING = 0.875
-"""By which each step multiplies the state; a number that every dtype has."""
+"""The factor by which each step multiplies the state, exact in every dtype."""
 
 SMALL = (2.0**-20, 2.0**-14)
-"""Variances of noise, much smaller than that of a parameter."""
+"""Variances of noise, much smaller than those of the parameters."""
 
 
 def dependent_exact_rows_add_nothing(create: Any, rows: Rows) -> Measured:
@@ -45,17 +45,17 @@ def square_root_form_of_dependent_exact_rows(create: Any, rows: Rows) -> Measure
 
 
 def known_directions_stay_known(create: Any, rows: Rows) -> Measured:
-    """What exact rows have determined stays known in a state that moves, where other rows leave little of the rest."""
+    """Directions determined by exact rows stay known in a moving state, even if other rows leave little variance."""
     return _measure_moving(create, rows.seed, 2.0**-10, 2.0**10)
 
 
 def square_root_form_of_known_directions(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, known directions stay known; the error grows with deviations, not with variances."""
+    """In the square-root form, known directions stay known; errors grow with standard deviations, not variances."""
     return _measure_moving(partial(create, form="square_root"), rows.seed, 2.0**-20, 2.0**10)
 
 
 def _measure_moving(create: Any, seed: int, noise: float, cond: float) -> Measured:
-    """Rows of which some have no noise and some have little, and the former again, after the state has moved."""
+    """Measure rows without noise and with little noise, then the rows without noise again after the state has moved."""
     rng, worst, w = np.random.default_rng(seed), 0.0, _truth()
     for _ in range(TRIALS):
         turned = to_float32(np.linalg.qr(rng.standard_normal((D, D)))[0])
@@ -69,9 +69,9 @@ def _measure_moving(create: Any, seed: int, noise: float, cond: float) -> Measur
 
 
 def only_rounding_counts_as_known(create: Any, rows: Rows) -> Measured:
-    """Beside an exact row, a variance is kept that is more than 10 d eps of what it was; less is rounding, and zero.
+    """After an exact row, a variance above 10 d eps of its former value is kept; a smaller one is rounding, thus zero.
 
-    Of a state at rest, for rows one by one and in one step, and of one that a transition moves.
+    For a constant state, with rows one by one and in one step, and for a state with a transition.
     """
     unit, wrong, eps = np.eye(2), 0, float(np.finfo(create().dtype).eps)
     for share in (0.25, 0.5, 2.0, 4.0):
@@ -88,10 +88,10 @@ def only_rounding_counts_as_known(create: Any, rows: Rows) -> Measured:
 
 
 def rows_count_as_much_at_any_scale(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, exact rows and differences stay known, whatever the rows and deviations are scaled by.
+    """In the square-root form, exact rows and differences stay known for any scale of the rows and deviations.
 
-    Some rows have no noise, others deviations that differ by orders of magnitude, and two share one, so that a
-    combination of them is exact. All are seen again once the state has moved.
+    Some rows have no noise, others have noise whose deviations differ by orders of magnitude, and two share one noise,
+    so that a combination of them is exact. All rows are observed again after the state has moved.
     """
     rng, worst, w = np.random.default_rng(rows.seed), 0.0, np.linspace(-1, 1, 4)
     half = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2  # orthonormal without rounding
@@ -112,7 +112,7 @@ def rows_count_as_much_at_any_scale(create: Any, rows: Rows) -> Measured:
 
 
 def _moments_along(unit: Array, w: Array) -> tuple[Array, Array]:
-    """Mean and covariance after two steps that observe w along orthonormal directions, two exactly, two with noise."""
+    """Mean and covariance after two steps that observe w along orthonormal directions, two of them without noise."""
     mean, P = unit @ w, np.zeros(4)
     for i, noise in enumerate(SMALL, start=2):
         first = 1 / (1 / VARIANCE + 1 / noise)
@@ -124,12 +124,12 @@ def _moments_along(unit: Array, w: Array) -> tuple[Array, Array]:
 
 
 def _truth() -> Array:
-    """The parameters from which targets are made."""
+    """The true parameters of the targets."""
     return np.linspace(-1, 1, D)
 
 
 def _moments(A: Array, other: Array, w: Array, noise: float) -> tuple[Array, Array]:
-    """Mean and covariance given A w, and other w with noise, in coordinates of the null space of A."""
+    """Mean and covariance given A w exactly and `other` w with noise, in coordinates of the null space of A."""
     null = np.linalg.svd(A)[2][len(A) :].T
     known, free = np.linalg.pinv(A) @ (A @ w), other @ null
     P = np.linalg.inv(np.eye(null.shape[1]) / VARIANCE + free.T @ free / noise)

@@ -1,4 +1,4 @@
-"""Laws of the first rows of RLS without a prior, which are nearly dependent."""
+"""Laws of RLS without a prior for nearly dependent first rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 D, LATER = 4, 9
-"""Features, and rows after the first block."""
+"""Number of features, and of rows after the first block."""
 SOURCE = "least-squares notes, initialization"
 
 
 def first_rows_without_a_prior(create: Any, rows: Rows) -> Measured:
-    """Without a prior, nearly dependent first rows give their least-squares solution, and P their inverse information.
+    """Without a prior, nearly dependent first rows give their least-squares solution and inverse information P.
 
     Later rows, in calls of any size, give those of all rows.
     """
@@ -33,7 +33,7 @@ def first_root_without_a_prior(create: Any, rows: Rows) -> Measured:
 
 
 def mean_of_one_feature(create: Any, rows: Rows) -> Measured:
-    """With one feature that is 1 and no prior, the weight is the weighted mean of the targets from the first row on."""
+    """With one feature that is 1 and no prior, the weight is the weighted mean of the targets, from the first row."""
     y = to_float32(np.random.default_rng(rows.seed).uniform(1, 2, LATER))
     worst = 0.0
     for ff in (0.75, 1.0):
@@ -51,7 +51,7 @@ def _inverse_of_root(learner: Any) -> Array:
 
 
 def _measure_start(create: Any, seed: int, covariance: Any) -> Measured:
-    """After a first block of as many rows as features, one or several, and of more, and after the rows that follow."""
+    """Measure after a first block with as many rows as features, or more, and after the following rows."""
     rng, worst, cond = np.random.default_rng(seed), 0.0, 1.0
     for d, n, outputs in ((1, 1, 1), (D, D, 1), (D, D + 3, 2)):
         first = _nearly_dependent(rng, n, d, float(np.finfo(create().dtype).eps) ** 0.2)
@@ -70,7 +70,7 @@ def _measure_start(create: Any, seed: int, covariance: Any) -> Measured:
 
 
 def _nearly_dependent(rng: np.random.Generator, n: int, d: int, least: float) -> Array:
-    """Rows (n, d) of which the singular values fall from 1 to `least`."""
+    """Rows (n, d) whose singular values fall from 1 to `least`."""
     U, V = (np.linalg.qr(rng.standard_normal((k, d)))[0] for k in (n, d))
     return to_float32(U * np.geomspace(1, least, d) @ V.T)
 

@@ -14,7 +14,7 @@ from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 WIDE = (48, 40)
-"""Widths above the number of rows of the laws, so that the features stay independent."""
+"""Layer widths above the number of rows, so that the features stay independent."""
 STEP = 0.01
 
 
@@ -104,7 +104,7 @@ def low_rank_equals_incremental_svd(create: Any, rows: Rows) -> Measured:
             kept = U[:, :m] * sigma[:m]
         got = state[f"basis_{k}"].values.T * state[f"singular_values_{k}"].values
         worst = nan_max(worst, deviation(got @ got.T, kept @ kept.T))
-    return Measured(worst, len(X), max(1 / gap, *map(condition, inputs)))  # a near tie at the cut amplifies rounding
+    return Measured(worst, len(X), max(1 / gap, *map(condition, inputs)))  # near ties at the cut amplify rounding
 
 
 LAWS = (

@@ -19,7 +19,7 @@ def predicts_the_last_label(create: Any, rows: Rows) -> Measured:
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """A merged learner predicts the last target of the learner whose rows came last."""
+    """A merged learner predicts the last target of the learner with the later rows."""
     half = len(rows.X) // 2
     parts = ((rows.X[:half], rows.y[:half]), (rows.X[half:], rows.y[half:]))
     one, other = (create().partial_fit(*part) for part in parts)

@@ -1,4 +1,4 @@
-"""Functions that the laws of several methods use: weights, condition numbers, small experiments."""
+"""Functions shared by the laws of several methods: weights, condition numbers, small experiments."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def final_weights(learner: Any) -> NDArray[Any]:
 
 
 def condition(A: NDArray[Any]) -> float:
-    """Largest over smallest singular value."""
+    """The ratio of the largest to the smallest singular value."""
     values = np.linalg.svd(A, compute_uv=False)
     return float(values[0] / values[-1])
 
 
 def weakest_energy(X: NDArray[Any]) -> float:
-    """The smallest squared singular value of X: a prior of this weight is noticeable beside the rows."""
+    """The smallest squared singular value of X: a prior of this weight is noticeable compared with the rows."""
     return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
 
 
@@ -61,7 +61,7 @@ def measure_row_fit(learner: Any, rows: Rows) -> Measured:
 
 
 def learn_in_parts(create: Callable[[], Any], X: Array, y: Array, cuts: tuple[int, ...]) -> Any:
-    """Learn parts of the rows with a learner each, and merge them starting from the last."""
+    """Learn parts of the rows with separate learners, and merge them starting from the last."""
     parts = [create().partial_fit(X[i:j], y[i:j]) for i, j in zip((0, *cuts), (*cuts, len(X)), strict=True)]
     merged = parts.pop()
     while parts:

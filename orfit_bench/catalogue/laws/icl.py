@@ -16,7 +16,7 @@ def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
 
 
 def basis_spans_the_rows(create: Any, rows: Rows) -> Measured:
-    """U U' is the projection onto the span of all rows, so that I - U U' is that of eq. (5)."""
+    """U U' is the projection onto the span of all rows, so that I - U U' is the projection of eq. (5)."""
     U = np.asarray(create().partial_fit(rows.X, rows.y).array("basis"), float).T
     want = np.linalg.pinv(rows.X) @ rows.X
     return Measured(deviation(U @ U.T, want), len(rows.X), condition(rows.X))

@@ -61,8 +61,8 @@ def implicit_gradient_step(create: Any, rows: Rows) -> Measured:
 def large_step_limit_is_em(create: Any, rows: Rows) -> Measured:
     """As the step goes to infinity, a step of all rows becomes the EM step C <- Y X^+.
 
-    They differ by N/step (Y X^+ - C)(X X' + N/step I)^-1, relatively at most N / (step sigma_min(X)^2): the step is
-    taken so large that this is below rounding.
+    They differ by N/step (Y X^+ - C)(X X' + N/step I)^-1, relatively at most N / (step sigma_min(X)^2). The step is
+    chosen so large that this is below rounding.
     """
     A, C = rows.X, oblique_start(rows)
     learner, worst, cond = create(n_components=K, step_size=1e30, initial_basis=C), 0.0, 1.0
@@ -77,7 +77,7 @@ def large_step_limit_is_em(create: Any, rows: Rows) -> Measured:
 def never_increases_the_loss(create: Any, rows: Rows) -> Measured:
     """A step of all rows never increases their compression loss, by the inequality that follows from eq. (10).
 
-    mean |C_new x - y|^2 + |C_new - C|^2 / step <= mean |C x - y|^2, where x need not be the best for C_new.
+    mean |C_new x - y|^2 + |C_new - C|^2 / step <= mean |C x - y|^2; x need not be optimal for C_new.
     """
     A, worst, total = rows.X, 0.0, float((rows.X**2).sum())
     for share in (0.1, 10.0, 1000.0):
@@ -90,7 +90,7 @@ def never_increases_the_loss(create: Any, rows: Rows) -> Measured:
 
 
 def small_step_limit_is_identity(create: Any, rows: Rows) -> Measured:
-    """As the step goes to 0, C does not change: it moves by at most step |y| |x| per row, here below rounding."""
+    """As the step goes to 0, C does not change: it moves by at most step |y| |x| per row, which is below rounding."""
     step = relative_step(rows, 1e-20)
     *_, (_, _, C) = oblique_steps(create, rows, step)
     return Measured(deviation(C, oblique_start(rows)), len(rows.X), 1.0)
@@ -122,12 +122,12 @@ def orthogonal_row_changes_nothing(create: Any, rows: Rows) -> Measured:
 
 
 def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, the C is that of steps in real arithmetic with matrices of twice the size."""
+    """On complex rows, C equals that of steps in real arithmetic with matrices of twice the size."""
     return measure_complex_steps(create, rows, implicit, np.asarray)
 
 
 def complex_inverse_is_maintained(create: Any, rows: Rows) -> Measured:
-    """On complex rows with noise, the inverse is that of C^H C, also as C grows from a small start."""
+    """On complex rows with noise, the inverse equals that of C^H C, even while C grows from a small start."""
     rng = np.random.default_rng(rows.seed)
     X = (rng.standard_normal((300, 4)) + 1j * rng.standard_normal((300, 4))) * [1, 1, 1, 3]
     state = create(n_components=2, step_size=0.05).partial_fit(X).state()

@@ -13,7 +13,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max, to_num
 
 
 def second_moment(learner: Any) -> Array:
-    """U Sigma^2 U' of a learner, which does not depend on the signs of its columns."""
+    """U Sigma^2 U' of a learner, which does not depend on the signs of the columns of U."""
     state = learner.state()
     kept = state["basis"].values.astype(float) * state["singular_values"].values
     return np.asarray(kept @ kept.T)
@@ -42,18 +42,18 @@ def equals_truncated_eigendecomposition(create: Any, rows: Rows) -> Measured:
         gap = min(gap, 1 - values[-k - 1] / values[-k] if values[-k] > 0 else np.inf)
         want = (V[:, -k:] * values[-k:]) @ V[:, -k:].T
     found = deviation(second_moment(create(n_components=k).partial_fit(rows.X)), want)
-    return Measured(found, len(rows.X), 1 / gap)  # a near tie at the cut amplifies rounding
+    return Measured(found, len(rows.X), 1 / gap)  # nearly equal values at the cut amplify rounding
 
 
 def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
-    """The columns of U are orthonormal, and unused columns are zero; these are no components."""
+    """The columns of U are orthonormal; unused columns are zero and do not count as components."""
     k, worst = 5, 0.0
     learner, d = create(n_components=k), rows.X.shape[1]
     for n, x in enumerate(rows.X, start=1):
         U = final_basis(learner.partial_fit(x[None]))
         missing = abs(learner.components_.shape[0] - min(n, k))
         worst = nan_max(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)), missing)
-    return Measured(worst, d * (k + 1), 1.0)  # entries that one step's decomposition changes
+    return Measured(worst, d * (k + 1), 1.0)  # number of entries changed by the decomposition of a step
 
 
 def variances_add_up(create: Any, rows: Rows) -> Measured:
@@ -91,7 +91,7 @@ def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:
 
 
 def merge_within_rank_is_exact(create: Any, rows: Rows) -> Measured:
-    """While the rank is at most k, two merged learners hold the second moment of the rows of both."""
+    """While the rank is at most k, a merged learner has the second moment of the rows of both."""
     X, half = rows.X, len(rows.X) // 2
     one, other = (create(n_components=len(X)).partial_fit(part) for part in (X[:half], X[half:]))
     return Measured(deviation(second_moment(one.merge(other)), X.T @ X), 4 * len(X), 1.0)

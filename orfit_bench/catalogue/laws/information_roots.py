@@ -17,7 +17,7 @@ SIFT = "Lai and Bernstein, arXiv 2404.10844"
 
 
 def square_root_is_the_triangular_factor(create: Any, rows: Rows) -> Measured:
-    """Root and weights are those of one QR factorization of the weighted rows with the prior."""
+    """Root and weights equal those of one QR factorization of the weighted rows with the prior."""
     prior = weakest_energy(rows.X)
     worst, cond = 0.0, condition(rows.X)
     for ff, n in ((0.97, len(rows.X)), (1.0, len(rows.X) - 1), (1.02, len(rows.X))):  # a row turns signs around
@@ -43,13 +43,13 @@ def square_root_without_a_prior(create: Any, rows: Rows) -> Measured:
 
 
 def loses_digits_with_the_condition_alone(create: Any, rows: Rows) -> Measured:
-    """On columns of very different sizes, errors grow with the condition of the rows, not with its square."""
+    """On columns of very different scales, errors grow with the condition number of the rows, not with its square."""
     X, y, _ = rows
     d = X.shape[1]
     learner = create(form="square_root", ridge=1.0)
     eps = float(np.finfo(learner.dtype).eps)
     X = (X * np.geomspace(1, eps**0.4, d)).astype(learner.dtype)
-    prior = float(np.square(X[:, -1]).sum())  # of the smallest column
+    prior = float(np.square(X[:, -1]).sum())  # that of the smallest column
     learner = create(form="square_root", ridge=prior).partial_fit(X, y)
     A, b = weighted_rows(X.astype(float), y[:, None], prior, 1.0)
     want = np.linalg.lstsq(A, b, rcond=None)[0]
@@ -57,9 +57,9 @@ def loses_digits_with_the_condition_alone(create: Any, rows: Rows) -> Measured:
 
 
 def merge_of_roots_is_exact(create: Any, rows: Rows) -> Measured:
-    """Learners of parts of the rows, with columns of very different sizes, merge into the weights of all rows."""
+    """Learners of parts of the rows, with columns of very different scales, merge into the weights of all rows."""
     X, y, _ = rows
-    bits = int(-0.8 * np.log2(np.finfo(create().dtype).eps))  # a larger range than the squares of numbers can have
+    bits = int(-0.8 * np.log2(np.finfo(create().dtype).eps))  # a larger range than squares of numbers can represent
     scale = 2.0 ** -np.linspace(0, bits, X.shape[1]).round()
     prior, worst, cond = float(np.square(X[:, -1] * scale[-1]).sum()), 0.0, 1.0
     for ff in (0.97, 1.0, 1.02):
@@ -73,7 +73,7 @@ def merge_of_roots_is_exact(create: Any, rows: Rows) -> Measured:
 
 
 def equals_exponential_forgetting_for_full_blocks(create: Any, rows: Rows) -> Measured:
-    """Steps whose rows span all directions forget in all of them: the weights solve the weighted problem."""
+    """Steps whose rows span all directions forget in all directions: the weights solve the weighted problem."""
     X, y, _ = rows
     d, ff = X.shape[1], 0.9
     N = 2 * d
@@ -110,7 +110,7 @@ def forgets_along_the_rows_alone(create: Any, rows: Rows) -> Measured:
 
 
 def unobserved_directions_keep_the_prior(create: Any, rows: Rows) -> Measured:
-    """Information about directions without rows stays ridge, P stays below I / ridge, and the weights are exact."""
+    """The information along unobserved directions stays at ridge, P stays below I / ridge, and weights are exact."""
     X, y, _ = rows
     d = X.shape[1]
     U, ridge = np.linalg.qr(X[:d].T)[0], 0.5  # orthonormal directions
@@ -128,9 +128,9 @@ def unobserved_directions_keep_the_prior(create: Any, rows: Rows) -> Measured:
 
 
 def weak_directions_are_not_forgotten(create: Any, rows: Rows) -> Measured:
-    """Steps of several rows forget only along directions of at least |1 - ff| ridge, however much they forget.
+    """Steps of several rows forget only along directions with an energy of at least |1 - ff| ridge.
 
-    Information and weights follow the definition, of rows with energies just above and just below that.
+    Information and weights follow the definition for rows with energies just above and just below this value.
     """
     rng, d, ridge, worst, cond = np.random.default_rng(rows.seed), 4, 0.5, 0.0, 1.0
     for ff in (0.3, 0.45, 0.97):

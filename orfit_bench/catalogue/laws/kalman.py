@@ -28,7 +28,7 @@ from orfit_bench.spec.model import Model, Transition
 
 
 def control_shifts_the_state(create: Any, rows: Rows) -> Measured:
-    """With control inputs, all means are those of the observations without their effect, shifted by it."""
+    """With control inputs, means equal those for observations without the effect of the inputs, shifted by it."""
     world, n = make_state_space(rows, 30), 30
     d, learner = world.X.shape[1], create(**world.start())
     control = to_float32(np.random.default_rng(rows.seed).standard_normal((n, d)))
@@ -96,7 +96,7 @@ def _as_array_like(w: Array, F: Array) -> Array:
 def noise_free_rows_determine_the_state(create: Any, rows: Rows) -> Measured:
     """As many independent noise-free rows as parameters determine the state exactly, at any scale of the prior.
 
-    The remaining covariance is exactly zero, not rounding error by which a further row would divide: that row is
+    The remaining covariance is exactly zero, not a rounding error by which another row would divide; such a row is
     skipped.
     """
     d, worst = 5, 0.0
@@ -118,9 +118,9 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
 
 
 def square_root_keeps_exact_directions(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, noise-free rows, dependent ones too, give the smallest weights that fit them.
+    """In the square-root form, noise-free rows, even dependent ones, give the smallest weights that fit them.
 
-    Rows that share one noise are conditioned on, too.
+    Rows that share one noise are conditioned on as well.
     """
     worst, n, cond, _ = _measure_exact_directions(partial(create, form="square_root"))
     shared = _measure_shared_noise(partial(create, form="square_root"), rows.seed)

@@ -33,7 +33,7 @@ def imprecise_step_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, the span of C is that of steps in real arithmetic with matrices of twice the size."""
+    """On complex rows, the span of C equals that of steps in real arithmetic with matrices of twice the size."""
     return measure_complex_steps(create, rows, explicit, projector)
 
 

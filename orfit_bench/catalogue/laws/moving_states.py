@@ -1,4 +1,4 @@
-"""Laws of the Kalman filter for states that only move, for blocks between moves, and for means that overflow."""
+"""Laws of the Kalman filter for unobserved moving states, for blocks between moves, and for overflowing means."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, measure_claim, nan_max
 
 BLOCKS = (3, 2, 4, 1, 3)
-"""Rows that are observed in each step."""
+"""The numbers of rows observed in each step."""
 FACTORS = {4.0: 600, 2.0**20: 600, 2.0**-4: 8}
-"""Powers of two by which a state is multiplied, and how often."""
+"""Powers of two by which a state is multiplied, and the number of multiplications."""
 
 
 def blocks_of_a_moving_state(create: Any, rows: Rows) -> Measured:
@@ -28,7 +28,7 @@ def blocks_of_a_moving_state(create: Any, rows: Rows) -> Measured:
     observed, at = [], 0
     for i, q in enumerate(BLOCKS):
         X, y = world.X[at : at + q], rows.y[at : at + q]
-        missing = rows.X[at : at + 1] + 1  # a row more, between the others
+        missing = rows.X[at : at + 1] + 1  # an additional row between the others
         learner.step(np.vstack([X[:1], missing, X[1:]]), np.insert(y, 1, np.nan))
         observed.append((i, X, y[:, None], noise * np.eye(q)))
         at += q
@@ -43,7 +43,7 @@ def square_root_form_of_blocks_of_a_moving_state(create: Any, rows: Rows) -> Mea
 
 
 def unseen_state_moves_until_it_overflows(create: Any, rows: Rows) -> Measured:
-    """A state of which nothing is seen has the moments F^t m and F^t P F'^t, and the step that overflows is refused."""
+    """An unobserved state has the moments F^t m and F^t P F'^t, and the step that overflows is refused."""
     worst, d = 0.0, 3
     for factor, most in FACTORS.items():
         learner = create(transition=factor, initial_mean=1.0)
@@ -57,7 +57,7 @@ def unseen_state_moves_until_it_overflows(create: Any, rows: Rows) -> Measured:
 
 
 def _count_moves(learner: Any, d: int, most: int) -> int:
-    """Let a state of d parameters move so often, or until a step is refused, and return how often it has moved."""
+    """Move a state of d parameters up to `most` times or until a step is refused; return the number of moves."""
     n = most + 1
     try:
         learner.partial_fit(np.ones((n, d)), np.full(n, np.nan))
@@ -67,12 +67,12 @@ def _count_moves(learner: Any, d: int, most: int) -> int:
 
 
 def root_of_an_unseen_state_moves_until_it_overflows(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, an unseen state has the moments F^t m and F^t P F'^t until the step that overflows."""
+    """In the square-root form, an unobserved state has the moments F^t m and F^t P F'^t until a step overflows."""
     return unseen_state_moves_until_it_overflows(partial(create, form="square_root"), rows)
 
 
 def overflowing_mean_is_refused(create: Any, rows: Rows) -> Measured:
-    """Where the mean that a row demands overflows, the step is refused, with noise and without, of one row and more."""
+    """A step whose mean would overflow is refused, with and without noise, for one row and for several."""
     wrong, axes = 0, np.eye(3)[:2] * 2.0**-10
     for noise in (1.0, 0.0):
         learner = create(initial_covariance=2.0**14, observation_noise=noise)
@@ -89,7 +89,7 @@ def overflowing_mean_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_mean_of_a_root_is_refused(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, a step whose mean would overflow is refused, with noise and without."""
+    """In the square-root form, a step whose mean would overflow is refused, with and without noise."""
     return overflowing_mean_is_refused(partial(create, form="square_root"), rows)
 
 

@@ -1,4 +1,4 @@
-"""Pieces of the laws of layer-wise methods: a network followed step by step in float64."""
+"""Shared parts of the laws of layer-wise methods: a network followed step by step in float64."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orfit_bench.spec.model import Model
 
 
 class LayerStep(NamedTuple):
-    """One step of a learner on a layered model, recomputed from the model alone."""
+    """One step of a learner on a layered model, recomputed only from the model."""
 
     before: list[Array]
     """The layers' matrices (inputs, outputs) before the step."""
@@ -37,7 +37,7 @@ def scaled_rows(rows: Rows, n: int, outputs: int = 1) -> tuple[Array, Array]:
 def start_network(model: Model, X: Array, outputs: int) -> tuple[Array, list[Array]]:
     """Initial weights, and the inputs of each layer for the rows of X, (rows, inputs).
 
-    Laws take their condition number from the latter, which does not depend on a kernel.
+    Laws take their condition number from these inputs, which do not depend on a kernel.
     """
     draw = np.random.default_rng(0).standard_normal
     w = np.asarray(model.start(draw, X.shape[1], outputs))
@@ -58,6 +58,6 @@ def follow(learner: Any, model: Model, X: Array, Y: Array) -> Iterator[LayerStep
 
 def layer_matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
     """The matrices of the layers; w (p,) holds one after another in C order."""
-    # kernels share such a function, which laws do not use: they compute independently of what they judge
+    # kernels share such a function, but laws compute independently of the code that they judge
     pieces = np.split(w, np.cumsum([n * m for n, m in shapes])[:-1])
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]

@@ -22,7 +22,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def fits_each_row(create: Any, rows: Rows) -> Measured:
-    """With step 1 and eps 0 each step fits its row exactly: w is projected onto the row's hyperplane."""
+    """With step 1 and eps 0, each step fits its row exactly: w is projected onto the row's hyperplane."""
     return measure_row_fit(create(step_size=1.0, eps=0.0), rows)
 
 
@@ -39,7 +39,7 @@ def equals_implicit_sgd(create: Any, rows: Rows) -> Measured:
 
 
 def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, each step goes part of the way to the solution of two real rows."""
+    """On complex rows, each step moves part of the way to the solution of two real rows."""
     eps = 0.1 * largest_energy(rows)
     return measure_complex_projections(create(step_size=0.5, eps=eps), rows, 1, 0.5, eps)
 

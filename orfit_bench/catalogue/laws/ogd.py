@@ -21,7 +21,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def earlier_predictions_are_unchanged(create: Any, rows: Rows) -> Measured:
-    """A step changes the prediction for its own row and leaves those for all earlier rows unchanged."""
+    """A step changes the prediction for its own row and leaves the predictions for all earlier rows unchanged."""
     X, y, _ = rows
     learner, worst = create(step_size=1.0 / (X * X).sum(1).max()), 0.0
     scale = abs(y).max()

@@ -23,7 +23,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation
 
 
 def gradient(C: Array, A: Array) -> Array:
-    """The gradient of the loss (7), (tr Y Y' - tr C'Y Y'C) / 2N: minus half of that of the captured variance."""
+    """The gradient of the loss (7), (tr Y Y' - tr C'Y Y'C) / 2N: minus half the gradient of the captured variance."""
     return numerical_gradient(lambda C: ((A * A).sum() - ((A @ C) ** 2).sum()) / (2 * len(A)), C)
 
 
@@ -64,7 +64,7 @@ def imprecise_step_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, the span of C is that of steps in real arithmetic with matrices of twice the size."""
+    """On complex rows, the span of C equals that of steps in real arithmetic with matrices of twice the size."""
     return measure_complex_steps(create, rows, unprojected, projector)
 
 

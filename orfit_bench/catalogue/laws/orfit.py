@@ -1,4 +1,4 @@
-"""Laws of ORFit: what the theses prove about its weights; `orfit_memory` holds those about its memory."""
+"""Laws of ORFit: theorems of the theses about its weights; theorems about its memory are in `orfit_memory`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def dependent_rows_in_a_batch(create: Any, rows: Rows) -> Measured:
 
 
 def nearly_dependent_row_is_skipped(create: Any, rows: Rows) -> Measured:
-    """A row in the span of the stored rows to three quarters of its digits is dependent and changes nothing."""
+    """A row in the span of the stored rows, up to three quarters of its digits, is dependent and changes nothing."""
     X, y, _ = rows
     learner = create().partial_fit(X[:3], y[:3])
     want = np.linalg.pinv(X[:3]) @ y[:3]
@@ -73,7 +73,7 @@ def nearly_dependent_row_is_skipped(create: Any, rows: Rows) -> Measured:
 
 
 def outputs_are_independent(create: Any, rows: Rows) -> Measured:
-    """Several outputs of a linear model share one basis and are learned as by separate learners."""
+    """Several outputs of a linear model share one basis, and are learned as with separate learners."""
     X, y, seed = rows
     Y = np.column_stack([y, np.random.default_rng(seed).standard_normal((len(X), 2))])
     together = final_weights(create().partial_fit(X, Y))
@@ -81,14 +81,14 @@ def outputs_are_independent(create: Any, rows: Rows) -> Measured:
 
 
 def vector_valued_model(create: Any, rows: Rows) -> Measured:
-    """For a model with c outputs, linear in w, in batches: the smallest change that fits all c n gradients."""
+    """For a model with c outputs, linear in w, batches make the smallest change that fits all c n gradients."""
     X, y, c = rows.X[:8], rows.y[:8], 2
     p = X.shape[1]
     Y = np.column_stack([y, y[::-1]])
     mix = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((p, p)))[0]
 
     def both(w: Any, x: Any, axis: int) -> Any:
-        """The row, or rows, and what the other output sees of them."""
+        """The row or rows for the first output, and those for the other output."""
         xp = w.__array_namespace__()
         return xp.stack([x, x @ xp.asarray(mix, dtype=w.dtype)], axis=axis)
 
@@ -106,7 +106,7 @@ def vector_valued_model(create: Any, rows: Rows) -> Measured:
 
 
 def linearized_constraints(create: Any, rows: Rows) -> Measured:
-    """On a nonlinear model w_i is the point nearest to w_0 that fits all rows as linearized when they arrived."""
+    """On a nonlinear model, w_i is the point nearest to w_0 that fits all rows, linearized when they arrived."""
     X = unit_rows(rows.X[:8])
     y = np.tanh(rows.y[:8] / (1 + abs(rows.y).max()))
     learner = create(model=CURVED, initial_weights=np.linspace(0.1, 0.2, X.shape[1]))

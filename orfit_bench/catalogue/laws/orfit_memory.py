@@ -1,4 +1,4 @@
-"""Laws of ORFit's memory when it is limited: what each summary keeps."""
+"""Laws of ORFit's limited memory: the directions that each summary keeps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUMMARIES = ("ipca", "largest", "latest", "random")
 
 
 def fits_with_full_memory(create: Any, rows: Rows) -> Measured:
-    """The new row is fitted exactly with any summary, however small the memory."""
+    """The new row is fitted exactly with any summary and any size of the memory."""
     wide = Rows(rows.X[:15], rows.y[:15], rows.seed)
     found = [measure_row_fit(create(memory=4, summary=s), wide) for s in SUMMARIES]
     return Measured(nan_max(*(f.deviation for f in found)), 15, condition(wide.X))
@@ -44,7 +44,7 @@ def memory_equals_incremental_svd(create: Any, rows: Rows) -> Measured:
     state = create(memory=m).partial_fit(X, Y).state()
     got = state["basis"].values.T * state["singular_values"].values
     found = nan_max(deviation(got @ got.T, kept @ kept.T), deviation(state["w"].values, w))
-    return Measured(found, len(X), max(1 / gap, condition(X)))  # a near tie at the cut amplifies rounding
+    return Measured(found, len(X), max(1 / gap, condition(X)))  # nearly equal values at the cut amplify rounding
 
 
 def residual_summaries(create: Any, rows: Rows) -> Measured:
@@ -67,7 +67,7 @@ def residual_summaries(create: Any, rows: Rows) -> Measured:
 
 
 def _latest_of_batches(create: Any, rows: Rows) -> float:
-    """The deviation in batches of two, where a direction counts as much as the residuals of both rows contain of it."""
+    """The deviation in batches of two; the weight of a direction is the norm of both residuals along it."""
     X, y = rows.X[:4], rows.y[:4]
     state = create(memory=2, summary="latest", batch_size=2).partial_fit(X, y).state()
     first, last = X[:2].T, X[2:].T
@@ -86,7 +86,7 @@ def orthogonal_rows_keep_their_norms(create: Any, rows: Rows) -> Measured:
             of = U.argmax(axis=1)
             single = 0.0 if len(set(of.tolist())) == len(of) == 3 else np.inf
             worst = nan_max(worst, deviation(U, np.eye(len(X))[of]), deviation(sigma, sizes[of]), single)
-    pair = np.array([[3.0, 0.0], [4.0, 2.0]])  # of both rows the first direction has 3 and 4
+    pair = np.array([[3.0, 0.0], [4.0, 2.0]])  # the rows have 3 and 4 along the first direction
     for summary in ("latest", "random"):
         state = create(memory=3, summary=summary, batch_size=2).partial_fit(pair, np.ones(2)).state()
         worst = nan_max(worst, deviation(state["singular_values"].values, np.array([5.0, 2.0])))

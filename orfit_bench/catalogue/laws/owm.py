@@ -19,11 +19,11 @@ SETTINGS = {"step_size": 0.05, "ridge": 0.5, "forgetting_factor": 0.97}
 
 
 def one_layer_equals_rls(create: Any, rows: Rows) -> Measured:
-    """On one linear layer with step 1 the weights minimize the weighted squared errors with the prior: RLS."""
+    """On one linear layer with step 1, the weights minimize the weighted squared errors with the prior: RLS."""
     A = np.column_stack([rows.X, np.full(len(rows.X), abs(rows.X).max())])
     Y = np.column_stack([rows.y, np.random.default_rng(rows.seed).standard_normal(len(rows.y)) * abs(rows.y).max()])
     prior = weakest_energy(A)
-    w0 = np.linalg.lstsq(A, Y[::-1], rcond=None)[0]  # of the magnitude of the solution
+    w0 = np.linalg.lstsq(A, Y[::-1], rcond=None)[0]  # of the same magnitude as the solution
     worst, cond = 0.0, condition(A)
     for ff in (0.97, 1.0, 1.02):
         start = {"model": MLP((), bias=False), "initial_weights": w0.ravel()}

@@ -19,7 +19,7 @@ from orfit_bench.spec.state import Array
 
 FACTORS = (0.97, 1.0, 1.02)
 UNCERTAIN = 0.1
-"""So close to the limit, rounding may decide whether it is exceeded."""
+"""Relative distance from the limit within which rounding can decide whether it is exceeded."""
 
 
 def _batch_weights(X: Array, y: Array, prior: float, ff: float) -> tuple[Array, float]:
@@ -51,7 +51,7 @@ def information_is_weighted_sum(create: Any, rows: Rows) -> Measured:
 
 
 def blocks_equal_ridge_regression(create: Any, rows: Rows) -> Measured:
-    """A block forgets once, whatever its length: its rows have one weight."""
+    """A block of any length forgets once: all its rows have the same weight."""
     X, y, _ = rows
     prior, ff, cuts = weakest_energy(X), 0.9, (0, 1, 3, len(X) // 2, len(X))
     learner, weights = create(ridge=prior, forgetting_factor=ff), np.empty(len(X))
@@ -65,7 +65,7 @@ def blocks_equal_ridge_regression(create: Any, rows: Rows) -> Measured:
 
 
 def starts_from_prior(create: Any, rows: Rows) -> Measured:
-    """The prior draws the weights to those that the learner started from."""
+    """The prior draws the weights towards the initial weights of the learner."""
     X, y, _ = rows
     prior, w0 = weakest_energy(X), np.arange(1.0, X.shape[1] + 1)
     want, cond = _batch_weights(X, y - X @ w0, prior, 1.0)
@@ -74,7 +74,7 @@ def starts_from_prior(create: Any, rows: Rows) -> Measured:
 
 
 def least_norm_without_prior(create: Any, rows: Rows) -> Measured:
-    """Without a prior the weights are the smallest of those that fit fewer rows than features."""
+    """Without a prior, the weights are the smallest that fit the rows, if there are fewer rows than features."""
     X, y, _ = rows
     learner = create(ridge=0.0).partial_fit(X, y)
     return Measured(deviation(final_weights(learner)[:, 0], np.linalg.pinv(X) @ y), len(X), condition(X))
@@ -92,18 +92,18 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
 
 
 def warns_once_half_of_the_digits_are_lost(create: Any, rows: Rows) -> Measured:
-    """A prediction warns, and the first one only, exactly if a column is within eps^(1/4) of the span of others."""
+    """Only the first prediction warns, exactly if a column is within eps^(1/4) of the span of the others."""
     wrong, limit = 0, float(np.finfo(create().dtype).eps) ** 0.5
     for k in range(1, 21):
         sine = 2.0**-k
-        share = sine**2 / (1 + sine**2)  # of the second column, what the first one leaves
+        share = sine**2 / (1 + sine**2)  # the share of the second column that the first one leaves
         learner = create(ridge=0.0).partial_fit([[1.0, 1.0], [0.0, sine]], [1.0, -1.0])
         wrong += abs(share / limit - 1) > UNCERTAIN and _count_warnings(learner) != (share < limit)
     return measure_claim(wrong, rows)
 
 
 def underflowing_information_is_warned_of(create: Any, rows: Rows) -> Measured:
-    """Without a prior, squares of rows that lose half of the digits, or all, to underflow give a warning."""
+    """Without a prior, squares of rows that lose half or all of their digits by underflow give a warning."""
     wrong, limits = 0, np.finfo(create().dtype)
     for square, warns in ((limits.tiny / limits.eps, False), (limits.tiny * limits.eps**0.7, True), (0.0, True)):
         size = float(np.sqrt(square)) or float(limits.tiny)
@@ -113,17 +113,17 @@ def underflowing_information_is_warned_of(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
-    """A row with which the information or the moment overflows is refused, in calls of any size and in a step."""
+    """A row that makes the information or the moment overflow is refused, in calls of any size and in a step."""
     wrong, n = 0, 4
     for ff in (0.99, 1.0):
         for size in (1, 2, n):
             learner = create(forgetting_factor=ff)
-            X = np.eye(2)[[0] * n] * float(np.sqrt(0.4 * np.finfo(learner.dtype).max))  # two of them, and no third
+            X = np.eye(2)[[0] * n] * float(np.sqrt(0.4 * np.finfo(learner.dtype).max))  # two fit, a third overflows
             refused = [is_refused(learner.partial_fit, X[i : i + size], np.zeros(size)) for i in range(0, n, size)]
             wrong += not any(refused) or not np.isfinite(learner.array("information")).all()
         learner = create(forgetting_factor=ff).partial_fit(X[:2], np.zeros(2))
         wrong += not is_refused(learner.step, X[2:], np.zeros(2))
-        large = float(np.finfo(learner.dtype).max)  # a target, which the rows below bring to the moment as it is
+        large = float(np.finfo(learner.dtype).max)  # a target, which the rows below add to the moment unchanged
         for size in (1, 2):
             learner = create(forgetting_factor=ff).partial_fit(np.eye(2), [0.8 * large, 0.0])
             wrong += not is_refused(learner.step, np.eye(2)[:size], np.full(size, 0.8 * large))
@@ -133,7 +133,7 @@ def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 def _count_warnings(learner: Any) -> int:
-    """The warnings of three predictions, with a row between them."""
+    """The number of warnings of three predictions, with a row between them."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         for _ in range(2):

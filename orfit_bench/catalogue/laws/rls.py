@@ -49,7 +49,7 @@ def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
 
 
 def blocks_equal_least_squares(create: Any, rows: Rows) -> Measured:
-    """Without a prior, blocks of any size after a first one of full rank give the full least-squares solution."""
+    """Without a prior, blocks of any size after a first block of full rank give the full least-squares solution."""
     X, y, _ = rows
     d = X.shape[1]
     learner = create(ridge=0.0)
@@ -71,7 +71,7 @@ def overflowing_first_block_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_weights_are_refused(create: Any, rows: Rows) -> Measured:
-    """Where the weights that small rows demand overflow, the step is refused, of one row and of two, in either form."""
+    """A step whose weights would overflow because rows are small is refused, for one row and two, in either form."""
     wrong, axes = 0, np.eye(3)[:2] * 2.0**-10
     for form in ("covariance", "square_root"):
         for ff in (0.9, 1.0):

@@ -19,7 +19,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def explicit_gradient_step(create: Any, rows: Rows) -> Measured:
-    """C <- C - step/N (C X - Y) X', X being the minimum-norm least-squares coordinates of the rows (truth: SVD)."""
+    """C <- C - step/N (C X - Y) X', with X the minimum-norm least-squares coordinates of the rows (truth: SVD)."""
     step, worst = relative_step(rows), 0.0
     for A, C, found in oblique_steps(create, rows, step):
         X = np.linalg.pinv(C) @ A.T
@@ -30,7 +30,7 @@ def explicit_gradient_step(create: Any, rows: Rows) -> Measured:
 
 
 def complex_steps(create: Any, rows: Rows) -> Measured:
-    """On complex rows, the C is that of steps in real arithmetic with matrices of twice the size."""
+    """On complex rows, C equals that of steps in real arithmetic with matrices of twice the size."""
     return measure_complex_steps(create, rows, explicit, np.asarray)
 
 

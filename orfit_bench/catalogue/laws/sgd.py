@@ -1,4 +1,4 @@
-"""Laws of SGD: what the slides state about its steps, averages, projection and convergence rate."""
+"""Laws of SGD: statements of the slides about its steps, averages, projection and convergence rate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def momentum_recurrence(create: Any, rows: Rows) -> Measured:
-    """With momentum, ridge and batches the run is a second-order linear recurrence (truth: one linear system)."""
+    """With momentum, ridge and batches, a run is a second-order linear recurrence (truth: one linear system)."""
     X, y, _ = rows
     energy, T = (X * X).sum(1), -(-len(X) // 7)
     step, ridge, beta = 0.2 / energy.max(), 0.1 * energy.mean(), [0.3, 0.9, 0.0, 0.6]
@@ -90,7 +90,7 @@ def stochastic_gradient_is_unbiased(create: Any, rows: Rows) -> Measured:
 
 
 def subgradient_inequality(create: Any, rows: Rows) -> Measured:
-    """l(y, v) >= l(y, u) + s (v - u) for the s of a step at u, at and between the kinks of every loss."""
+    """l(y, v) >= l(y, u) + s (v - u) for the subgradient s of a step at u, at and between the kinks of every loss."""
     points, worst = np.linspace(-3, 3, 25), 0.0
     for loss, y, u in product(LOSSES, (-1.0, 1.0), points):
         learner = create(loss=loss, step_size=1.0, initial_weights=[u], **SHAPES)
@@ -136,7 +136,7 @@ def projection_onto_the_ball(create: Any, rows: Rows) -> Measured:
 
 
 def _projection_deviation(w: Array, z: Array, radius: float) -> float:
-    """How far w is from the projection of z: w = z, or |w| = radius and z = c w with c >= 1."""
+    """The distance of w from the projection of z: w = z, or |w| = radius and z = c w with c >= 1."""
     if np.linalg.norm(z) <= radius:
         return float(np.linalg.norm(w - z) / radius)
     with np.errstate(all="ignore"):

@@ -36,7 +36,7 @@ def smoothed_random_walk(create: Any, rows: Rows) -> Measured:
 
 
 def smoothing_shrinks_covariance(create: Any, rows: Rows) -> Measured:
-    """Every further row shrinks the covariance of every earlier state: Sigma_(i|t) <= Sigma_(i|s), i <= s <= t."""
+    """Every additional row shrinks the covariance of every earlier state: Sigma_(i|t) <= Sigma_(i|s), i <= s <= t."""
     world, n = make_state_space(rows, 12), 12
     smoothed = [
         create(**world.start()).smooth(world.X[:t], world.y[:t], **world.varying(slice(t)))["covariance"].values

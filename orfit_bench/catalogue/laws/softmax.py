@@ -15,11 +15,11 @@ from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 CONDITION = 10.0
-"""Scores are of order 1, up to a few units, by which exp magnifies their rounding errors."""
+"""Magnitude of the scores, a few units, by which exp magnifies their rounding errors."""
 
 
 def make_labels(X: Array, seed: int, classes: int = 3) -> tuple[Array, Array]:
-    """Noisy labels (n,) that the rows say something about, in order of first appearance; and their one-hot rows."""
+    """Noisy labels (n,) that depend on the rows, numbered by first appearance, and their one-hot rows."""
     rng = np.random.default_rng(seed)
     scores = X @ rng.standard_normal((X.shape[1], classes)) / np.sqrt((X * X).sum(1).mean())
     labels = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
@@ -29,12 +29,12 @@ def make_labels(X: Array, seed: int, classes: int = 3) -> tuple[Array, Array]:
 
 
 def _step(X: Array) -> float:
-    """A step size for which a step forgets half of what the largest row says; exact in float32."""
+    """A step size with which a step forgets half of the contribution of the largest row; exact in float32."""
     return float(np.float32(1 / (X * X).sum(1).max()))
 
 
 def dual_form(create: Any, rows: Rows) -> Measured:
-    """The run is that of its dual form, whose coefficients need only the inner products of rows."""
+    """A run equals its dual form, whose coefficients need only the inner products of rows."""
     X, _, seed = rows
     (labels, Y), step = make_labels(X, seed), _step(X)
     worst = 0.0
@@ -61,7 +61,7 @@ def block_moves_against_gradient(create: Any, rows: Rows) -> Measured:
 
 
 def two_classes_are_logistic(create: Any, rows: Rows) -> Measured:
-    """For two classes the difference of their weights is SGD on the logistic loss with twice the step size."""
+    """For two classes, the difference of their weights follows SGD on the logistic loss with twice the step size."""
     from scipy.special import expit  # slow to import
 
     X, _, seed = rows
@@ -105,7 +105,7 @@ def weights_repeat_rows(create: Any, rows: Rows) -> Measured:
 
 
 def layer_in_dual_form(create: Any, rows: Rows) -> Measured:
-    """On a network of one linear layer the run is that of the dual form of the linear model."""
+    """On a network of one linear layer, a run equals the dual form of the linear model."""
     X, _, seed = rows
     (labels, Y), step = make_labels(X, seed), _step(X)
     ridge = float(np.float32(0.25 / step / len(X)))

@@ -1,4 +1,4 @@
-"""Time-varying states with known moments, from which the laws of the filter and the smoother compute their truth."""
+"""Time-varying states with known moments: the ground truth for the laws of the filter and the smoother."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orfit_bench.spec.law import Rows, deviation, nan_max
 
 
 class StateSpace(NamedTuple):
-    """A moving state and its observations, in numbers that float32 represents exactly."""
+    """A moving state and its observations, all of them exact in float32."""
 
     X: Array
     y: Array

@@ -1,4 +1,4 @@
-"""Laws and measurements that several rules for subspaces share. Shapes: A (N, d) rows y_n', C (d, k), X (k, N)."""
+"""Laws and measurements shared by several rules for subspaces. Shapes: A (N, d) rows y_n', C (d, k), X (k, N)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from orfit_bench.spec.law import Measured, Rows, deviation, measure_claim, nan_m
 K = 3
 """Number of directions that the laws estimate."""
 STEP = 0.5
-"""Step of the laws times the largest |y|^2: about the largest that a practitioner would choose."""
+"""Step of the laws times the largest |y|^2: about the largest step that a practitioner would choose."""
 SIZES = (1, 1, 3, 1, 5)
-"""Rows of the blocks in which a learner steps over the data."""
+"""Numbers of rows of the blocks that a learner learns."""
 ROWS = 60
 """Total number of rows of these blocks."""
 MIXED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
@@ -46,7 +46,7 @@ def relative_step(rows: Rows, share: float = STEP) -> float:
 
 
 def block_steps(learner: Any, rows: Rows, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[Array, Array, Array]]:
-    """Let the learner step over the rows in blocks of these sizes, cyclically; yields A, C before, C after."""
+    """Let the learner learn the rows in blocks of these sizes, cyclically; yields A, C before, C after."""
     lo, i = 0, 0
     C = final_basis(learner.partial_fit(rows.X[:0]))
     while lo < min(ROWS, len(rows.X)):
@@ -69,9 +69,9 @@ def oblique_steps(create: Any, rows: Rows, step: float, *sizes: int) -> Iterator
 
 
 def oblique_condition(gain: float) -> float:
-    """A bound of the condition number of C in `oblique_steps`, where a step changes C by at most `gain` in norm.
+    """A bound of the condition number of C in `oblique_steps` if a step changes C by at most `gain` in norm.
 
-    A change is orthogonal to C, so that C'C grows by its square and no singular value of C shrinks.
+    A change is orthogonal to C, so C'C grows by the square of the change and no singular value of C shrinks.
     """
     values = np.linalg.svd(MIXED, compute_uv=False)
     return float(np.sqrt(values[0] ** 2 + ROWS * gain**2) / values[-1])
@@ -82,11 +82,11 @@ def stays_orthonormal(create: Any, rows: Rows) -> Measured:
     learner = create(n_components=K, step_size=relative_step(rows))
     worst = nan_max(*(deviation(C.T @ C, np.eye(K)) for _, _, C in block_steps(learner, rows)))
     C = final_basis(learner.partial_fit(rows.X))
-    return Measured(nan_max(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # entries that a QR changes
+    return Measured(nan_max(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # number of entries that a QR changes
 
 
 def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
-    """How far each C is from the orthonormal factor (by Cholesky) of C - step * gradient(C, A)."""
+    """The distance of each C from the orthonormal factor (by Cholesky) of C - step * gradient(C, A)."""
     step, worst = relative_step(rows), 0.0
     learner = create(n_components=K, step_size=step)
     for A, before, C in block_steps(learner, rows):
@@ -97,7 +97,7 @@ def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: An
 
 
 def measure_refusals(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
-    """A step is refused exactly when eps |R| of its C = Q R, the error of the other columns, exceeds 0.01."""
+    """A step is refused exactly if eps |R| for its C = Q R, the error of the other columns, exceeds 0.01."""
     C, y, wrong = gaussian_start(rows), rows.X[0] / np.linalg.norm(rows.X[0]), 0
     for k in range(0, 60, 2):
         A = 2.0**k * y[None]

@@ -1,6 +1,6 @@
-"""Theorems of the sources that involve no learner; other laws build on them.
+"""Theorems of the sources that do not involve a learner; other laws build on them.
 
-A check makes no learner (`create` is not used) and computes both sides of its statement independently.
+A check does not create a learner (`create` is not used) and computes both sides of its statement independently.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def bregman_projection(A: Array, b: Array, v: Array, w0: Array) -> Array:
 
 
 def courant_fischer_min_max(create: Any, rows: Rows) -> Measured:
-    """The k-th eigenvalue is the min-max of x'Ax over subspaces of dimension k, the max-min for codimension k - 1."""
+    """The k-th eigenvalue is the min-max of x'Ax over subspaces of dimension k, and max-min for codimension k - 1."""
     rng, d = np.random.default_rng(rows.seed), 8
     A = unit_rows(rows.X)[:, :d].T @ unit_rows(rows.X)[:, :d]
     values, U = np.linalg.eigh(A)

@@ -1,4 +1,4 @@
-"""Laws of predictive distributions: Bayesian linear regression, the chain rule, and forecasts of a moving state."""
+"""Laws of predictive distributions: Bayesian linear regression, the chain rule, forecasts of a moving state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACTORS = (0.97, 1.0, 1.02)
 
 
 def _posterior(X: Array, y: Array, prior: float, ff: float) -> tuple[Array, Array, float]:
-    """Mean (d, 1) and covariance (d, d) of the weights before the next row, for noise of variance 1; the condition."""
+    """Mean (d, 1) and covariance (d, d) of the weights for noise of variance 1, and the condition number."""
     zero = np.zeros((X.shape[1], 1))
     if not len(X):
         return zero, np.eye(X.shape[1]) / prior / ff, 1.0
@@ -35,7 +35,7 @@ def _log_density(y: Array, mean: Array, covariance: Array) -> float:
 
 
 def deviation_of_bayesian_regression(create: Any, rows: Rows) -> Measured:
-    """Standard deviations are those of Bayesian regression with prior N(0, v / ridge I) and noise v."""
+    """Standard deviations equal those of Bayesian regression with prior N(0, v / ridge I) and noise v."""
     X, y, seed = rows
     prior, v, worst, cond = weakest_energy(X), 0.25, 0.0, condition(X)
     new = np.random.default_rng(seed).standard_normal((9, X.shape[1])) * np.abs(X).max()
@@ -65,7 +65,7 @@ def likelihood_is_joint_normal_density(create: Any, rows: Rows) -> Measured:
 
 
 def likelihood_is_chain_rule(create: Any, rows: Rows) -> Measured:
-    """The log likelihood is the sum of the log densities of all rows, each by the batch solution of the rows before."""
+    """The log likelihood is the sum of the log densities of all rows, each given the batch solution of earlier rows."""
     X, y, _ = rows
     X, y, seen = X[:40], y[:40], 10
     prior, v, worst, cond = weakest_energy(X), 0.25 * float(np.var(y)), 0.0, condition(X)
@@ -82,7 +82,7 @@ def likelihood_is_chain_rule(create: Any, rows: Rows) -> Measured:
 
 
 def deviation_of_forecast(create: Any, rows: Rows) -> Measured:
-    """Mean and deviation of a forecast are those of the next observation given the rows so far, all jointly normal."""
+    """Mean and deviation of a forecast equal those of the next observation given earlier rows, all jointly normal."""
     world, n, cond = make_state_space(rows, 20), 20, 1.0
     learner = create(**world.start()).partial_fit(world.X[:0], world.y[:0])
     got, want = np.empty((2, n)), np.empty((2, n))

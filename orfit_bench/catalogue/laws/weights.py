@@ -1,4 +1,4 @@
-"""Laws of rows that have weights, for all methods with a rule for them."""
+"""Laws of weighted rows, for all methods that support weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make_weights(n: int, seed: int, integer: bool = False) -> Array:
 
 
 def solve_weighted(X: Array, Y: Array, weights: Array, prior: float, ff: float = 1.0) -> tuple[Array, Array]:
-    """The w that minimizes the weighted squared errors and the prior, and the rows that were solved; 0 is no row."""
+    """The w that minimizes the weighted squared errors and the prior, and the rows used; weight 0 omits a row."""
     kept = weights > 0
     X, Y, root = X[kept], Y[kept], np.sqrt(weights[kept])
     past = row_weights(len(X), ff)
@@ -32,7 +32,7 @@ def solve_weighted(X: Array, Y: Array, weights: Array, prior: float, ff: float =
 
 
 def weights_multiply_squared_errors(create: Any, rows: Rows) -> Measured:
-    """The weights minimize sum_i ff^(t-i) v_i e_i^2 with the prior, v_i the weights; 0 is no row."""
+    """The weights minimize sum_i ff^(t-i) v_i e_i^2 with the prior; rows of weight v_i = 0 do not count."""
     X, y, seed = rows
     v, prior, worst, cond = make_weights(len(X), seed), weakest_energy(X), 0.0, condition(X)
     for ff in (0.97, 1.0, 1.02):
@@ -45,7 +45,7 @@ def weights_multiply_squared_errors(create: Any, rows: Rows) -> Measured:
 
 
 def integer_weight_is_repetition(create: Any, rows: Rows) -> Measured:
-    """A whole weight equals as many repetitions of the row (truth: the batch solution of the repeated rows)."""
+    """An integer weight k counts as k copies of the row (truth: the batch solution of the repeated rows)."""
     X, y, seed = rows
     v, prior = make_weights(len(X), seed, integer=True), weakest_energy(X)
     again = v.astype(int)
@@ -55,7 +55,7 @@ def integer_weight_is_repetition(create: Any, rows: Rows) -> Measured:
 
 
 def predictions_ignore_own_weight(create: Any, rows: Rows) -> Measured:
-    """Prequential predictions, of rows of weight 0 too, are those by the weighted solution of the rows before."""
+    """Prequential predictions, also for rows of weight 0, use the weighted solution of the earlier rows."""
     X, y, seed = rows
     X, y = X[:40], y[:40]
     v, prior, want, cond = make_weights(len(X), seed), weakest_energy(X), np.zeros(len(X)), condition(X)
@@ -90,7 +90,7 @@ def weights_of_labels(create: Any, rows: Rows) -> Measured:
 
 
 def weights_divide_the_noise(create: Any, rows: Rows) -> Measured:
-    """Mean and covariance are those of rows whose variance is the noise by the weight; weight 0 is no observation."""
+    """A weight divides the noise variance of its row; a row of weight 0 is not observed."""
     X, y, seed = rows
     v, variance, noise = make_weights(len(X), seed), to_float32(np.asarray(1 / weakest_energy(X))), 4.0
     learner = create(initial_covariance=variance, observation_noise=noise)

@@ -1,6 +1,6 @@
-"""Laws of predictions while the variance of directions without rows grows: right, or marked as imprecise, or refused.
+"""Laws of predictions while the variance of unobserved directions grows: accurate, marked as imprecise, or refused.
 
-All rows are multiples of one x by powers of two, so that a learner has one parameter along x, whose prediction and
+All rows are multiples of one x by powers of two, so that the problem has one parameter, along x, whose prediction and
 variance are known.
 """
 
@@ -19,18 +19,18 @@ from orfit_bench.spec.law import Law, Measured, Rows, measure_claim, to_numpy64
 
 STEPS, TRIALS = 120, 4
 FEWEST = 4
-"""Steps before which no direction has grown so much that a row may be refused."""
+"""Number of steps before any direction has grown enough for a row to be refused."""
 MOST, SILENT = 0.1, 32.0
-"""Errors of a prediction relative to its standard deviation: the largest, and without a mark times sqrt(eps)."""
+"""Largest errors of a prediction relative to its standard deviation: with a mark, and without (times sqrt(eps))."""
 GROWTHS = (1.25, 1.5, 2.0, 3.0)
 FACTORS = (0.5, 0.8, 0.95)
 
 Step = Callable[[float, float], tuple[float, float]]
-"""step(y, z): the mean of the next prediction for x and its variance, after the target y of the row z x."""
+"""step(y, z): the mean and variance of the next prediction for x, after the row z x with target y."""
 
 
 def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
-    """Forecasts of a state that grows with each move are accurate, or marked as imprecise, or the row is refused."""
+    """Forecasts of a state that grows with each move are accurate or marked as imprecise, or the row is refused."""
     rng, wrong = np.random.default_rng(rows.seed), 0
     for growth in TRIALS * GROWTHS:
         x = to_float32(rng.standard_normal((rows.X.shape[1],)))
@@ -39,7 +39,7 @@ def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
 
 
 def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
-    """Forecasts are accurate, marked or refused where a move subtracts parameters that grow alike.
+    """Forecasts are accurate, marked or refused if a move subtracts parameters that grow equally.
 
     The sum of the last two parameters doubles with each move and is not observed; their difference halves.
     """
@@ -50,12 +50,12 @@ def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
 
 
 def cancelling_moves_by_a_root(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, forecasts are accurate, marked or refused where a move subtracts growing parameters."""
+    """In the square-root form, forecasts are accurate, marked or refused if a move subtracts growing parameters."""
     return forecasts_after_cancelling_moves(partial(create, form="square_root"), rows)
 
 
 def forecasts_from_a_vague_state(create: Any, rows: Rows) -> Measured:
-    """Forecasts are accurate, marked or refused where the first covariance is a million times the noise."""
+    """Forecasts are accurate, marked or refused if the first covariance is a million times the noise."""
     F, wrong = to_float32(np.array([[0.6, 0.8], [-0.8, 0.6]])), 0
     for vague in (9e5, 1.1e6):
         step = _first_parameter(F, np.zeros((2, 2)), vague * np.eye(2))
@@ -64,12 +64,12 @@ def forecasts_from_a_vague_state(create: Any, rows: Rows) -> Measured:
 
 
 def _count_wrong_of_first(learner: Any, d: int, step: Step, rows: Rows) -> int:
-    """How many forecasts of the first of d parameters, which rows observe, are wrong."""
+    """The number of wrong forecasts of the first of d parameters, which the rows observe."""
     return _count_wrong(learner, np.eye(d)[0], step, np.random.default_rng(rows.seed), multiples=(1.0,))
 
 
 def _first_parameter(A: Any, Q: Any, P: Any) -> Step:
-    """The filter of a state whose first parameter is observed with the noise 1; P is its first covariance."""
+    """The filter of a state whose first parameter is observed with noise variance 1; P is its first covariance."""
     mean = np.zeros(len(P))
 
     def step(y: float, z: float) -> tuple[float, float]:
@@ -82,7 +82,7 @@ def _first_parameter(A: Any, Q: Any, P: Any) -> Step:
 
 
 def forecasts_by_a_root(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, forecasts of a state that grows are accurate, or marked as imprecise, or refused."""
+    """In the square-root form, forecasts of a growing state are accurate, marked as imprecise, or refused."""
     return forecasts_of_a_growing_state(partial(create, form="square_root"), rows)
 
 
@@ -96,12 +96,12 @@ def predictions_while_forgetting(create: Any, rows: Rows) -> Measured:
 
 
 def predictions_by_a_root(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, predictions while forgetting are accurate, or marked as imprecise, or refused."""
+    """In the square-root form, predictions while forgetting are accurate, marked as imprecise, or refused."""
     return predictions_while_forgetting(partial(create, form="square_root"), rows)
 
 
 def _growing_state(energy: float, growth: float) -> Step:
-    """A filter of x'theta with the variance |x|^2 and noise 1: v z^2 / (v z^2 + 1) is the share of an error."""
+    """A filter of x'theta with variance |x|^2 and noise 1; a step corrects v z^2 / (v z^2 + 1) of an error."""
     mean, v = 0.0, energy
 
     def step(y: float, z: float) -> tuple[float, float]:
@@ -114,7 +114,7 @@ def _growing_state(energy: float, growth: float) -> Step:
 
 
 def _forgetting(energy: float, ff: float) -> Step:
-    """Regression on the unit vector along x with the prior 1: information and moment of one weight."""
+    """Regression on the unit vector along x with prior 1: information and moment of one weight."""
     information, moment, size = 1.0, 0.0, math.sqrt(energy)
 
     def step(y: float, z: float) -> tuple[float, float]:
@@ -126,7 +126,7 @@ def _forgetting(energy: float, ff: float) -> Step:
 
 
 def _count_wrong(learner: Any, x: Any, step: Step, rng: Any, multiples: tuple[float, ...] = (-1.0, 0.5, 2.0)) -> int:
-    """How many predictions are far off, or have lost half of their digits without a mark, until a row is refused."""
+    """The number of predictions that are wrong, or lost half of their digits without a mark, until a refusal."""
     wrong, silent = 0, SILENT * math.sqrt(np.finfo(learner.dtype).eps)
     for t in range(STEPS):
         y, z = float(to_float32(rng.standard_normal(1))[0]), float(rng.choice(multiples))

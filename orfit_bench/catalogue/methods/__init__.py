@@ -1,7 +1,7 @@
 """The catalogue of methods: one module per method, with its settings, state, cost and batch solution.
 
 A module of this package without a leading underscore is a method: it defines `METHOD`. Its theorems are in the module
-of the same name in `orfit_bench.catalogue.laws`, and what several methods need is in `orfit_bench.catalogue.shared`.
+of the same name in `orfit_bench.catalogue.laws`, and code shared by methods in `orfit_bench.catalogue.shared`.
 """
 
 from __future__ import annotations

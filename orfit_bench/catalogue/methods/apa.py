@@ -26,7 +26,7 @@ def _window(settings: Settings, sizes: Sizes) -> float:
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The weighted mean of the weights; in the window b's rows follow a's."""
+    """The weighted mean of the weights; in the window, b's rows follow a's."""
     order = settings["projection_order"]
     q = len(b.fields["rows"]) // min(b.rows, order or b.rows)  # gradients of a row
     first = -order * q if order else 0
@@ -40,8 +40,8 @@ METHOD = Method(
     use_when="Consecutive rows are correlated, as in a tapped delay line, and rls is too expensive: fitting the last "
     "K rows together speeds up convergence at O(K d) operations per row.",
     avoid_when="Rows are independent or noisy: a longer window fits noise and gains little over nlms. All rows "
-    "should count, not the last K only: use rls for noisy targets, orfit or icl for exact ones.",
-    formulas="A, b: the last projection_order rows that exist, this one included\n"
+    "should count, not only the last K: use rls for noisy targets, or orfit or icl for exact ones.",
+    formulas="A, b: the last projection_order rows (fewer at the start), including this one\n"
     "w <- w + step A'(A A' + eps I)^+ (b - A w)",
     source="survey, the programs (APA) and (APA-dagger)",
     settings=(
@@ -63,7 +63,7 @@ METHOD = Method(
         laws=LAWS,
         batch=affine_projections,
         batch_memory=lambda s, z: 24.0 * (k := min(s["projection_order"] or z["row"], z["row"])) * (z["feature"] + k),
-        cost=Cost(  # the Gram matrix of the window and its errors gain a row
+        cost=Cost(  # a row is added to the Gram matrix of the window and to its errors
             flops=lambda s, z: 2 * (_window(s, z) * (1 + z["output"]) + z["output"]) * z["parameter"],
             floats=lambda s, z: (_window(s, z) + 2 * z["output"]) * z["parameter"],
         ),

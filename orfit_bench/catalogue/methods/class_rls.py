@@ -24,7 +24,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The sum of the information matrices; a class that one learner has not seen has targets 0 there."""
+    """The sum of the information matrices; a class that one learner has not seen has targets 0 in that learner."""
     return add_information(a, b, remaining_weight(settings["forgetting_factor"], b.steps))
 
 
@@ -37,11 +37,10 @@ METHOD = Method(
     summary="least-squares classifier: RLS on one-hot targets; classes may appear at any time",
     use_when="You classify with a linear model and want an exact solution after every row, without a step size, "
     "while new classes may appear at any time. All classes share one matrix P, so many classes are cheap.",
-    avoid_when="Calibrated probabilities or robustness to mislabelled rows matter: a squared error on one-hot "
-    "targets gives scores, and predict_proba is the distribution nearest to them; softmax and "
-    "sgd with the logistic loss model probabilities. There are many features: each "
-    "row costs O(d^2) operations.",
-    formulas="y = the unit vector of the label's class; a new class has a new column of w, zero\n"
+    avoid_when="You need calibrated probabilities or robustness to mislabelled rows: predict_proba only gives the "
+    "distribution nearest to the least-squares scores, whereas softmax and sgd with the logistic loss model "
+    "probabilities. There are many features: each row costs O(d^2) operations.",
+    formulas="y = the unit vector of the label's class; a new class adds a zero column to w\n"
     "P x: the gain's direction, s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"
     "minimizes sum_i ff^(t-i) |y_i - w'x_i|^2 + ff^t ridge |w|^2 over steps i",
     source="survey, (D-RLS) with eq. (11) and (12), new columns starting at zero",

@@ -16,7 +16,7 @@ from orfit_bench.spec.types import Integer
 
 
 def _directions(settings: Settings, sizes: Sizes) -> int:
-    """No more independent directions than inputs, nor than the rank."""
+    """The largest number of independent directions: the number of inputs or the rank, whichever is smaller."""
     return min(settings["rank"] or sizes["input"], sizes["input"])
 
 
@@ -46,9 +46,8 @@ METHOD = Method(
     summary="gradient projection: each layer's gradient step is projected off the span of its past inputs",
     use_when="You train a deep network on a sequence of tasks and the outputs for earlier rows should stay "
     "unchanged; every layer stores a basis of its past inputs.",
-    avoid_when="The model is not layered: use ogd. The rows span the inputs of a layer: then no direction is left to "
-    "learn in, unless `rank` limits the basis. Drifting targets should be followed: earlier rows are protected, "
-    "right or wrong.",
+    avoid_when="The model is not layered: use ogd. The rows span the inputs of a layer: no direction is left to learn "
+    "in, unless `rank` limits the basis. Targets drift: earlier rows stay protected even if they are outdated.",
     formulas="Delta_l: the change of Theta_l by gradient descent on |y - f|^2 / 2 with step 1\n"
     "Theta_l <- Theta_l + step (I - U_l U_l') Delta_l, for all layers l\n"
     "U_l <- [U_l r/|r|], r = a - U_l U_l'a, a the input of layer l after the step\n"

@@ -13,7 +13,7 @@ METHOD = Method(
     summary="ideal continual learner: fit each new row while all earlier rows stay fitted exactly",
     use_when="Targets are free of noise, there are fewer independent rows than parameters, and all earlier rows must "
     "stay fitted exactly.",
-    avoid_when="Targets are noisy: the rows are interpolated and the noise with them; rls with a ridge averages it "
+    avoid_when="Targets are noisy: icl interpolates the rows including their noise; rls with a ridge averages it "
     "out. There are many rows: storage and time per row grow with the number of rows, up to d^2, and orfit with a "
     "limited memory is cheaper.",
     formulas="r = x - U U'x\nw <- w + e r / (x'r)\nU <- [U r/|r|] while there is room",

@@ -26,9 +26,9 @@ METHOD = Method(
     use_when="You want the k leading principal directions and singular values without a step size, accurate after "
     "few rows; the result is exact while the rank of the rows is at most k.",
     avoid_when="The subspace drifts: all rows count equally and old ones are never forgotten; oja with a constant "
-    "step adapts. Rows are noisy and their leading singular values close: truncation after every step may discard a "
-    "direction that matters later. Where they tie at the cut, rounding decides which stays, so that the result may "
-    "depend on the chunk size.",
+    "step adapts. Rows are noisy and their leading singular values are close: truncation after every step can discard "
+    "a direction that matters later. Singular values tie at the cut: rounding decides which direction stays, so that "
+    "the result can depend on the chunk size.",
     formulas="U, Sigma <- the k leading singular vectors and values of [U Sigma, Y], Y the N rows as columns\n"
     "nothing is centred",
     source="Krasulina paper, Experiments (the incremental algorithm of Arora et al. 2012); thesis, eq. (3.3) and (3.4)",
@@ -45,7 +45,7 @@ METHOD = Method(
     kernel=KernelSpec(has_complex_form=lambda settings: True, blocks=True),
     theory=Theory(
         laws=LAWS,
-        cost=Cost(  # with delayed rotations: two passes over U
+        cost=Cost(  # with delayed rotations, two passes over U
             flops=lambda s, z: 8 * s["n_components"] * z["parameter"],
             floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
         ),

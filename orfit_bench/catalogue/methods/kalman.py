@@ -1,13 +1,13 @@
 """Kalman filter: mean and covariance of a state that moves between rows.
 
-| here | survey | textbooks | what it is |
+| here | survey | textbooks | meaning |
 | --- | --- | --- | --- |
 | `mean` | theta_(t given t) | x, m | mean of the state, one column per output |
 | `covariance` | Sigma_(t given t) | P | its covariance, the same for every output |
-| `initial_mean`, `initial_covariance` | mu_1, Sigma_1 | m_1, P_1 | those of the first state before its row |
-| `transition` | A_t | F | how the state moves to step t, from t = 2 on |
-| `process_noise` | Q_t | Q | covariance of what is added to it then |
-| a row of X, a block A | x_t', X_t' | h', H | how the state is observed |
+| `initial_mean`, `initial_covariance` | mu_1, Sigma_1 | m_1, P_1 | moments of the first state before its row |
+| `transition` | A_t | F | transition of the state to step t, from t = 2 |
+| `process_noise` | Q_t | Q | covariance of the noise that the transition adds |
+| a row of X, a block A | x_t', X_t' | h', H | observation of the state |
 | `observation_noise` | R_t | R | covariance of the noise in y |
 """
 
@@ -33,7 +33,7 @@ from orfit_bench.spec.types import Choice
 from orfit_bench.spec.weighting import Weighting
 
 LARGEST = 2000
-"""Numbers in all states together, beyond which their joint distribution is too large to be a batch solution."""
+"""Largest total number of entries of all states for which their joint distribution serves as a batch solution."""
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
@@ -108,7 +108,7 @@ def _is_constant(settings: Settings) -> bool:
 
 
 def _remembered_steps(settings: Settings) -> float:
-    """All steps while the state is at rest; a state that moves forgets."""
+    """All steps if the state is constant; a moving state forgets."""
     return math.inf if _is_constant(settings) else 0.0
 
 
@@ -125,21 +125,21 @@ METHOD = Method(
     "uncertainty of the state. Missing targets (NaN), time-varying noise and smoothing are supported.",
     avoid_when="The state does not move and noise levels are unknown: rls computes the same with fewer settings. "
     "There are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix.",
-    formulas="from the second step on: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
+    formulas="from the second step: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
     "K = Sigma X (R + X'Sigma X)^-1 (a row: Sigma x / (R + x'Sigma x))\n"
-    "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  nothing where y is NaN\n"
+    "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  no change if y is NaN\n"
     "smoother: theta_(j-1) += L (theta_j - theta_(j|j-1)) with L = Sigma_(j-1) A_j' Sigma_(j|j-1)^-1",
     source="survey, Proposition 3, Lemma 3 and Theorem 7",
     kind="filter",
     settings=(
-        Setting("transition", MatrixOrTransition(), None, "A, how the state moves; None: it does not", optional=True),
+        Setting("transition", MatrixOrTransition(), None, "A, transition of the state; None: identity", optional=True),
         Setting("process_noise", Matrix(covariance=True), 0.0, "Q, covariance of the noise added by each transition"),
         Setting("observation_noise", Matrix(covariance=True), 1.0, "R, variance of the observation noise"),
         Setting(
             "initial_mean",
             Matrix(),
             None,
-            "mean of the first state; None is zero, or the model's initial weights",
+            "mean of the first state; None means zero, or the model's initial weights",
             optional=True,
         ),
         Setting("initial_covariance", Matrix(covariance=True), 1.0, "covariance of the first state"),
@@ -147,8 +147,8 @@ METHOD = Method(
             "form",
             Choice(("covariance", "square_root")),
             "covariance",
-            "what the state stores: the covariance, or also a square root of it; the square root is slower (0.1 ms per "
-            "row, also on Numba) but avoids the cancellation in differences of large variances",
+            "what is stored: the covariance, or also a square root of it; the square root is slower (0.1 ms per row, "
+            "also on Numba) but avoids the cancellation in differences of large variances",
             added=True,
         ),
     ),
@@ -178,12 +178,12 @@ METHOD = Method(
             Field(
                 "scale",
                 ("parameter",),
-                "variances by which rounding is measured: those of the last move",
+                "variances relative to which rounding is measured: those of the last move",
                 start=_scale,
                 role="variances",
             ),
             Field("precision_lost", (), "1 once half of the digits of the covariance are lost"),
-            Field("moved", (), "1 once a transition or process noise has moved the state"),
+            Field("moved", (), "1 once a transition or process noise has changed the state"),
         ),
         weights="mean",
         warning=PrecisionWarning(

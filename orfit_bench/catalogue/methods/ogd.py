@@ -21,7 +21,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """b's change of the weights, projected off the span of a's rows; a full basis takes in no further directions."""
+    """b's change of the weights, projected off the span of a's rows; no directions are added to a full basis."""
     U, room = a.fields["basis"], settings["memory"] or a.fields["w"].shape[0]
     move = b.fields["w"] - b.start["w"]
     both = merge_constraints(a, b)["basis"]
@@ -31,9 +31,9 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 METHOD = Method(
     name="ogd",
     summary="orthogonal gradient descent: gradient steps that do not change the predictions for earlier rows",
-    use_when="Predictions for earlier rows must not change, but each new row should be learned with a small step "
-    "only, for example because its target is noisy. Storage grows by one direction per row up to `memory`.",
-    avoid_when="New rows must be fitted at once: use orfit or icl. The memory is smaller than the number of "
+    use_when="Predictions for earlier rows must not change, but each new row should be learned only with a small "
+    "step, for example because its target is noisy. Storage grows by one direction per row up to `memory`.",
+    avoid_when="New rows must be fitted in one step: use orfit or icl. The memory is smaller than the number of "
     "independent rows: once it is full, later rows are not protected, whereas orfit summarizes all rows in its "
     "memory.",
     formulas="r = x - U U'x\nw <- w + step e r\nU <- [U r/|r|] while there is room, the gradient taken after the step",

@@ -13,7 +13,7 @@ METHOD = Method(
     "and can choose a step size; a constant step also follows a drifting subspace.",
     avoid_when="The step size cannot be tuned: incremental_pca has none, and implicit_krasulina tolerates large "
     "steps. Singular values, or an accurate solution after few rows, are needed: use incremental_pca.",
-    formulas="C <- QR(C + step/N Y Y'C), the columns of Y being the N rows of the step\nnothing is centred",
+    formulas="C <- QR(C + step/N Y Y'C), with the N rows of the step as columns of Y\nnothing is centred",
     source="Krasulina paper, after eq. (9)",
     kind="subspace",
     settings=step_settings(0.01),

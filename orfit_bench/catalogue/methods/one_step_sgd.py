@@ -1,4 +1,4 @@
-"""One-step SGD: fits each row exactly in one gradient step, as ORFit does, without a memory."""
+"""One-step SGD: fits each row exactly in one gradient step, like ORFit but without a memory."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def _limited(settings: Settings) -> bool:
 
 
 def _may_grow(settings: Settings) -> bool:
-    """Whether the memory forgets directions however large they are, so that weights may grow without end."""
+    """Whether the memory forgets directions regardless of their size, so that weights can grow without bound."""
     return _limited(settings) and settings["summary"] in ("latest", "random")
 
 
@@ -31,9 +31,9 @@ METHOD = Method(
     "`memory` directions; models with many more parameters than rows benefit most. There is no step size to tune.",
     avoid_when="Targets are noisy: every row is fitted exactly, noise included; rls with a ridge averages noise out. "
     "There are many more rows than parameters, or the target drifts: rls with a forgetting factor or nlms adapts, "
-    "orfit without a limit cannot. The memory holds half or more of the directions of the rows with summary='latest' "
+    "orfit without a limit cannot. The memory holds at least half of the directions of the rows with summary='latest' "
     "or 'random' (errors and weights grow with every row, until a warning), or singular values tie at the cut with "
-    "'ipca' (rounding, and so the chunk size, decides which stays).",
+    "'ipca' (rounding, and thus the chunk size, decides which direction stays).",
     formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\n"
     "U, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
     source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalized residuals)",
@@ -67,7 +67,7 @@ METHOD = Method(
             Field(
                 "direction_errors",
                 ("direction",),
-                "estimated error of each direction by rounding, at most 1",
+                "estimated rounding error of each direction, at most 1",
                 when=_may_grow,
                 compared="nothing",
                 later=True,

@@ -1,8 +1,8 @@
 """OWM: gradient steps of a deep network, each layer's multiplied by an RLS matrix of the layer's inputs.
 
-The survey names this (EBP, and OWM in continual learning) and gives no formulas. What stands here is our reading of
-it, docs/decisions/0017-layer-wise-rls.md: RLS-(beta, lambda) on the inputs of each layer, its new P times the layer's
-gradient step. On one linear layer with step 1 it is RLS itself, which the first law proves.
+The survey names this method (EBP, and OWM in continual learning) without formulas. This is our interpretation
+(docs/decisions/0017-layer-wise-rls.md): RLS-(beta, lambda) on the inputs of each layer, whose new P multiplies the
+layer's gradient step. On one linear layer with step 1 it equals RLS, as the first law verifies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ METHOD = Method(
     summary="layer-wise RLS: each layer's gradient step is multiplied by the RLS matrix P of the layer's inputs",
     use_when="You train a deep network on a sequence of tasks and want to damp, rather than forbid, changes in "
     "directions that earlier inputs used. Ridge and forgetting factor control how strongly they are protected.",
-    avoid_when="The model has a single linear layer: use rls. Layers are wide: each one stores and updates a matrix "
+    avoid_when="The model has a single linear layer: use rls. Layers are wide: each layer stores and updates a matrix "
     "of inputs by inputs. Earlier outputs must not change at all: use gp.",
     formulas="a: input of layer l, Delta_l: change of Theta_l by gradient descent on |y - f|^2 / 2 with step 1\n"
     "P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff, for all layers l\n"

@@ -26,11 +26,11 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """The sum of information and moment, with the prior counted once."""
     ff = settings["forgetting_factor"]
-    early, late = (a, b) if ff <= 1 else (b, a)  # above 1 the state is divided by ff^t, and b's rows count less
+    early, late = (a, b) if ff <= 1 else (b, a)  # above 1, the state is divided by ff^t and b's rows count less
     kept = remaining_weight(min(ff, 1 / ff), late.steps)
     merged = {name: kept * (early.fields[name] - prior) + late.fields[name] for name, prior in a.start.items()}
     before, prior, after = (np.abs(np.diagonal(side["information"])) for side in (early.fields, a.start, late.fields))
-    unseen = _unseen(b, kept) if ff < 1 else np.zeros(len(before), bool)  # else what a prior leaves is exact
+    unseen = _unseen(b, kept) if ff < 1 else np.zeros(len(before), bool)  # else the difference from a prior is exact
     L = np.diagonal(merged["information"]).real
     merged["information"][unseen, unseen] = kept * before[unseen]
     if (a.eps**0.5 * (kept * (before + prior) + after) > L)[~unseen].any():
@@ -39,7 +39,7 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 
 def _unseen(side: Side, kept: float) -> Array:
-    """Which columns (p,) were zero in all rows: they have no products with others, and the moment of the prior."""
+    """The columns (p,) that were zero in all rows: without products with others, and with the moment of the prior."""
     L = np.tril(side.fields["information"], -1)
     moved = side.fields["moment"] != kept * side.start["moment"]
     return np.asarray(~(L.any(axis=0) | L.any(axis=1) | moved.any(axis=1)))
@@ -54,18 +54,18 @@ def _prior_moment(w0: Array, settings: Settings) -> dict[str, Array]:
 
 
 def _covariance_scale(settings: Settings, steps: int) -> float:
-    """The factor of the inverse information at the next step; above 1 the information is divided by ff^t."""
+    """The factor of the inverse information at the next step; for ff above 1, the information is divided by ff^t."""
     ff = settings["forgetting_factor"]
     return float(ff ** -(1 if ff <= 1 else steps + 1))
 
 
 def _has_no_covariance(settings: Settings, steps: int) -> str:
-    """Why nothing is known about the uncertainty of the weights."""
+    """The reason why the uncertainty of the weights is unknown; empty if it is known."""
     return "" if settings["ridge"] or steps else "without a prior and rows the variance is infinite"
 
 
 def needs_dense_rows(settings: Settings) -> str:
-    """Why a row changes sums of features that are zero; empty if it does not."""
+    """The reason why a row changes the sums of features that are zero; empty if it does not."""
     return "" if settings["forgetting_factor"] == 1 else "with a forgetting_factor a step needs all columns"
 
 
@@ -75,7 +75,7 @@ METHOD = Method(
     "the weights",
     use_when="You learn many rows and predict rarely: a chunk costs one symmetric product, and the first prediction "
     "after it one Cholesky factorization. Learners of parts of the data merge exactly, by addition.",
-    avoid_when="Every row is predicted before it is learned: rls costs O(d^2) a row where ridge solves a system, "
+    avoid_when="Every row is predicted before it is learned: rls costs O(d^2) per row, while ridge solves a system in "
     "O(d^3). The features are nearly collinear: the normal equations square their condition number.",
     formulas="L <- ff L + x x', m <- ff m + x y', from L = ridge I and m = ridge w0\nw = L^-1 m\n"
     "minimizes sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
@@ -91,7 +91,7 @@ METHOD = Method(
             "ridge",
             Number(0),
             1.0,
-            "weight of the prior |w - w0|^2; with 0 the weights are the smallest that minimize the errors",
+            "weight of the prior |w - w0|^2; with 0, the weights are the smallest that minimize the errors",
         ),
     ),
     examples=({"forgetting_factor": 0.9}, {"forgetting_factor": 1.1}),

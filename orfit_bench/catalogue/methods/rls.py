@@ -25,7 +25,7 @@ from orfit_bench.spec.weighting import Weighting
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
     """The weighted ridge problem, solved directly; for ff = 0 the smallest change that fits the independent rows.
 
-    Directional forgetting minimizes no sum over the rows; its recursion is computed with the information itself.
+    Directional forgetting does not minimize a sum over the rows; its recursion is computed with the information itself.
     """
     if settings["forgetting_factor"] == 0:
         return solve_min_norm(X, Y, w0)
@@ -78,7 +78,7 @@ def _keeps_p(settings: Settings) -> bool:
 
 
 def _may_wind_up(settings: Settings) -> bool:
-    """Whether directions that no row observes may be forgotten, as they are with a factor below 1."""
+    """Whether unobserved directions can be forgotten, as with a forgetting factor below 1."""
     return _forgets(settings) and settings["forgetting"] == "exponential"
 
 
@@ -101,7 +101,7 @@ def _covariance_scale(settings: Settings, steps: int) -> float:
 
 
 def _has_no_covariance(settings: Settings, steps: int) -> str:
-    """Why nothing is known about the uncertainty of the weights."""
+    """The reason why the uncertainty of the weights is unknown; empty if it is known."""
     if not _forgets(settings):
         return "with forgetting_factor=0 it fits every row as if there was no noise"
     if settings["forgetting"] == "directional":
@@ -136,15 +136,15 @@ METHOD = Method(
             "forgetting",
             Choice(("exponential", "directional")),
             "exponential",
-            "which information is forgotten: all of it (exponential), or only that along the directions of the current "
-            "rows (directional: SIFt-RLS, which always uses the square-root form)",
+            "which information is forgotten: all (exponential), or only along the directions of the current rows "
+            "(directional: SIFt-RLS, which always uses the square-root form)",
             added=True,
         ),
         Setting(
             "form",
             Choice(("covariance", "square_root")),
             "covariance",
-            "what the state stores: P, or a square root of its inverse; with the square root, rounding errors grow "
+            "what is stored: P, or a square root of its inverse; with the square root, rounding errors grow "
             "with the condition number of the rows instead of its square, but steps take six to nine times as long",
             added=True,
         ),

@@ -1,8 +1,8 @@
 """Sanger's rule in the Krasulina paper's form: an explicit gradient step for k-PCA without orthonormalization.
 
-It is not the generalized Hebbian algorithm that bears Sanger's name: that one subtracts the lower triangle of x x'
-alone, so that its columns become the eigenvectors one by one. Here the whole of C x with x = C^+ y is subtracted, and
-only the span of C means something.
+This is not the generalized Hebbian algorithm, which is also named after Sanger: that algorithm subtracts only the lower
+triangle of x x', so that its columns become the eigenvectors one by one. Here the whole of C x with x = C^+ y is
+subtracted, and only the span of C has a meaning.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ METHOD = Method(
     use_when="You want to reproduce the explicit rule of the Krasulina paper, or compare explicit with implicit "
     "steps. Small steps on rows of known, uniform scale are required.",
     avoid_when="In practice: implicit_krasulina costs the same and is stable for any step. You need the individual "
-    "eigenvectors, as the generalized Hebbian algorithm gives them: only the span is estimated here.",
-    formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', the columns of Y being the N rows of the step\n"
-    "nothing is centred",
+    "eigenvectors, which the generalized Hebbian algorithm estimates: this rule estimates only the span.",
+    formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', with the N rows of the step as columns of Y\nnothing is centred",
     source="Krasulina paper, the explicit variant after eq. (12)",
     kind="subspace",
     settings=step_settings(1e-6),

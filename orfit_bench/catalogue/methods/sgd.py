@@ -1,6 +1,6 @@
 """SGD: steps against a (sub)gradient of one of eight losses, with momentum, averaging, mini-batches and projection.
 
-Where a loss has a kink the subgradient taken is 0: absolute and quantile at e = 0, epsilon_insensitive at
+At a kink of a loss the subgradient used is 0: absolute and quantile at e = 0, epsilon_insensitive at
 |e| = epsilon, hinge at the margin y f = 1.
 """
 
@@ -59,7 +59,7 @@ def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: b
 
 
 def _require_distributions(Y: Array) -> None:
-    """Require two columns or more, and in each row numbers >= 0 whose sum is 1 up to the rounding errors of float32."""
+    """Require two columns or more, and in each row numbers >= 0 whose sum is 1 up to rounding errors of float32."""
     with np.errstate(over="ignore"):
         bad = (Y < 0).any(axis=1) | (abs(Y.sum(axis=1) - 1) > 1e-5) | (Y.shape[1] < 2)
     if bad.any():
@@ -72,20 +72,20 @@ def _require_distributions(Y: Array) -> None:
 
 
 def _probabilities(predictions: Array, settings: Settings) -> Array | None:
-    """Of the classes, where the loss models them."""
+    """The probabilities of the classes; None if the loss does not model them."""
     if settings["loss"] == CROSS_ENTROPY:
         return softmax(predictions)
     return logistic_probabilities(predictions) if settings["loss"] == "logistic" else None
 
 
 def prediction_weights(s: Any, settings: Settings) -> Array:
-    """Predictions use the average, once it exists."""
+    """The weights used for predictions: the average, once it exists."""
     w: Array = s.average if settings["averaging"] != "none" and s.average_weight.real > 0 else s.w
     return w
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The means of w and of the previous iterate by rows; the averages' mean by their weights, which add up."""
+    """The means of w and the previous iterate by rows, and of the averages by their weights, which add up."""
     names = [name for name in ("w", "previous") if name in a.fields]
     merged = weighted_mean(a, b, *names)
     if "average" in a.fields:
@@ -104,7 +104,7 @@ def _has_momentum(settings: Settings) -> bool:
 
 
 def needs_dense_rows(settings: Settings) -> str:
-    """Why a step changes weights of features that are zero; empty if it does not."""
+    """The reason why a step changes weights of features that are zero; empty if it does not."""
     causes = {
         "momentum": _has_momentum(settings),
         "ridge": settings["ridge"] > 0,
@@ -129,7 +129,7 @@ POWER = {"power": {"eta0": 0.3, "power": 0.8}}
 
 
 def batch_memory(settings: Settings, sizes: Sizes) -> float:
-    """Square matrices of rows and of steps, and all iterates, with momentum, ridge or batches; else a few blocks."""
+    """Bytes of square matrices of rows and steps and of all iterates; 0 without momentum, ridge and batches."""
     n, steps = sizes["row"], -(-sizes["row"] // settings["batch_size"])
     if not (_has_momentum(settings) or settings["ridge"] or settings["batch_size"] > 1):
         return 0.0

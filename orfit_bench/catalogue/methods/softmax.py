@@ -29,17 +29,17 @@ from orfit_bench.spec import (
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The end of the run in its dual form: the coefficients of all rows, from their inner products."""
+    """The final weights by the dual form: the coefficients of all rows, from their inner products."""
     return dual_steps(X, Y, settings["step_size"](np.arange(1, len(X) + 1)), settings["ridge"])
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The mean of the weights by rows; the counts of labels add up."""
+    """The mean of the weights, weighted by the number of rows; the counts of labels add up."""
     return weighted_mean(a, b, "w") | {"seen": a.fields["seen"] + b.fields["seen"]}
 
 
 def needs_dense_rows(settings: Settings) -> str:
-    """Why a step changes weights of features that are zero; empty if it does not."""
+    """The reason why a step changes weights of features that are zero; empty if it does not."""
     return "with ridge a step needs all columns" if settings["ridge"] > 0 else ""
 
 
@@ -48,11 +48,11 @@ METHOD = Method(
     summary="softmax regression, also on networks: gradient steps on the cross-entropy of labels; classes may appear "
     "at any time",
     use_when="You need probabilities of several classes, at O(d) operations per row and class. Each step is bounded by "
-    "the size of the row, so that a label that is wrong does no great harm.",
-    avoid_when="The classes come one after another: gradient steps forget the earlier ones, class_rls does not. The "
-    "step size cannot be tuned or the features are not scaled: class_rls has neither problem at O(d^2) operations per "
-    "row. There are two classes only: sgd with the logistic loss has half the weights, and averages.",
-    formulas="q_k = exp(w_k'x) / sum_j exp(w_j'x) over the classes seen so far, the label of this row included\n"
+    "the size of the row, so that a wrong label does little harm.",
+    avoid_when="Classes arrive one after another: gradient steps forget earlier classes, class_rls does not. The step "
+    "size cannot be tuned or the features are not scaled: class_rls needs neither, at O(d^2) operations per row. There "
+    "are only two classes: sgd with the logistic loss has half the weights, and supports averaging.",
+    formulas="q_k = exp(w_k'x) / sum_j exp(w_j'x) over the classes seen so far, including the label of this row\n"
     "w_k <- w_k - step ((q_k - y_k) x + ridge w_k), y the unit vector of the label; a new class has w_k = 0\n"
     "on a model with outputs f_k: w <- w - step (sum_k (q_k - y_k) grad f_k + ridge w); a new class has f_k = 0\n"
     "minimizes the mean of -log q_label plus ridge/2 |w|^2",

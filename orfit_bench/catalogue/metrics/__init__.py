@@ -1,6 +1,6 @@
-"""The metrics that ship: numbers that measure the quality, the speed or the memory of a learner.
+"""The metrics of the package: numbers that measure the quality, speed or memory of a learner.
 
-A module of this package defines one metric, `METRIC`, or a few that belong together, `METRICS`.
+A module of this package defines one metric, `METRIC`, or several related metrics, `METRICS`.
 """
 
 from __future__ import annotations

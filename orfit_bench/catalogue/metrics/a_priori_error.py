@@ -15,7 +15,7 @@ def measure(record: Record) -> float | None:
 
 
 def known(record: Record) -> Array:
-    """(n,) whether all outputs of a row are observed."""
+    """Whether all outputs of each row are observed, (n,)."""
     y = np.asarray(record.data.y, float)
     return np.asarray(~np.isnan(y.reshape(len(y), -1)).any(axis=1))
 

@@ -4,7 +4,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Mean over all rows of the stream after the last one; None where no subspace is learned."""
+    """Mean over all rows of the stream after the last row; None if the learner is not for a subspace."""
     return record.stream_error if not record.learner.method.traits.supervised else None
 
 

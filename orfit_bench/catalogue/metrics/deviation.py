@@ -8,9 +8,9 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Deviation of the weights from the batch solution for the learned rows; None if the method has none for them.
+    """Deviation of the weights from the batch solution for the learned rows; None if there is no such solution.
 
-    Most have none where targets are missing.
+    Most methods have none if targets are missing.
     """
     learner, method = record.learner, record.learner.method
     if method.theory.batch is None or not method.traits.supervised or not learned_once(record):
@@ -23,7 +23,7 @@ def measure(record: Record) -> float | None:
 
 
 def memory(record: Record) -> float:
-    """Bytes for the batch solution, as the method declares them; by default four copies of the rows."""
+    """Bytes that the batch solution needs, as the method declares; by default four copies of the rows."""
     theory, (n, d) = record.learner.method.theory, record.data.X.shape
     if theory.batch is None or not record.learner.method.traits.supervised or not learned_once(record):
         return 0.0
@@ -56,7 +56,7 @@ METRIC = Metric(
     source="the method's declaration",
     better="lower",
     measure=measure,
-    tolerated=9.0,  # ten times: roundings add up in another order on another machine
+    tolerated=9.0,  # a factor of ten: rounding errors add up in another order on another machine
     floor=1e-12,
     memory=memory,
 )

@@ -7,7 +7,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Compression loss above that of batch PCA on the same rows, in percent of it; None if that is zero."""
+    """Excess of the compression loss over that of batch PCA on the same rows, in percent; None if the latter is 0."""
     loss = compression_loss.measure(record)
     if loss is None:
         return None

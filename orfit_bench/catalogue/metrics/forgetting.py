@@ -6,7 +6,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Mean over all tasks but the last of (final error - error when the task was learned); None for fewer than two."""
+    """Mean over all tasks but the last of (final error - error when learned); None for fewer than two tasks."""
     E = record.task_error
     return None if len(E) < 2 else float(np.mean(E[-1, :-1] - np.diagonal(E)[:-1]))
 

@@ -12,7 +12,7 @@ from orfit_bench.spec.metric import Metric, Record
 def measure(record: Record) -> float | None:
     """Deviation of P on the span of the learned rows; None if the method declares no inverse Gram matrix.
 
-    Outside of that span, P depends on the prior only, and grows without bound with forgetting.
+    Outside of that span, P depends only on the prior, and grows without bound with forgetting.
     """
     learner = record.learner
     if learner.method.theory.inverse_gram is None or not learned_once(record):
@@ -54,7 +54,7 @@ METRIC = Metric(
     source="the method's declaration; survey, eq. (10) for rls",
     better="lower",
     measure=measure,
-    tolerated=9.0,  # ten times: roundings add up in another order on another machine
+    tolerated=9.0,  # a factor of ten: rounding errors add up in another order on another machine
     floor=1e-12,
     memory=lambda record: 32.0 * record.data.X.size,  # copies of the rows
 )

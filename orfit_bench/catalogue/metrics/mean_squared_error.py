@@ -4,7 +4,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Mean over all rows of the stream, after the last one is learned; None for labels and subspaces."""
+    """Mean over all rows of the stream, after the last row is learned; None for labels and subspaces."""
     return record.stream_error if record.learner.method.traits.numbers else None
 
 

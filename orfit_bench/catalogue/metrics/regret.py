@@ -1,4 +1,4 @@
-"""Regret: the a-priori errors beyond those of the best linear model in hindsight."""
+"""Regret: the excess of the a-priori errors over those of the best linear model in hindsight."""
 
 import numpy as np
 

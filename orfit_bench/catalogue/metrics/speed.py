@@ -6,12 +6,12 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def throughput(record: Record) -> float | None:
-    """Rows learned over the seconds of learning; None if these were not measured."""
+    """Rows learned divided by the seconds of learning; None if these were not measured."""
     return None if isnan(record.seconds) else record.rows_learned / record.seconds
 
 
 def seconds_per_sample(record: Record) -> float | None:
-    """Seconds of learning over the rows learned; None if these were not measured."""
+    """Seconds of learning divided by the rows learned; None if the seconds were not measured."""
     return None if isnan(record.seconds) else record.seconds / record.rows_learned
 
 

@@ -1,4 +1,4 @@
-"""The cross-entropy of labels, and its minimum and gradient steps computed without the streaming recursion.
+"""The cross-entropy of labels, with its minimum and gradient steps computed without the streaming recursion.
 
 Shapes: X (n, d), Y (n, r) one-hot, w (d, r).
 """
@@ -19,9 +19,9 @@ def softmax(scores: Array) -> Array:
 
 
 def dual_steps(X: Array, Y: Array, steps: Array, ridge: float, all_known: bool = False) -> Array:
-    """The w after a gradient step for each row, as w = X'A: the coefficients A need the products of rows only.
+    """The w after a gradient step for each row, as w = X'A: the coefficients A need only the products of rows.
 
-    A class takes part from its first row on, or with `all_known` from the start.
+    A class takes part from its first row, or with `all_known` from the start.
     """
     K, A, known = X @ X.T, np.zeros(Y.shape), np.full(Y.shape[1], all_known)
     for t, step in enumerate(steps):
@@ -38,7 +38,7 @@ def gradient(X: Array, Y: Array, w: Array, ridge: float) -> Array:
 
 
 def gradient_of_scores(scores: Callable[[Array], Array], Y: Array, w: Array, ridge: float) -> Array:
-    """That of scores(w) (n, r), analytic in w: entry by entry from a step into the complex plane."""
+    """The gradient for scores(w) (n, r) that are analytic in w, by a complex step for each entry."""
     h, found = 1e-30, np.empty_like(w)
     for index in np.ndindex(*w.shape):
         moved = w.astype(complex)
@@ -51,7 +51,7 @@ def gradient_of_scores(scores: Callable[[Array], Array], Y: Array, w: Array, rid
 
 
 def minimize(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
-    """The w of least mean cross-entropy plus ridge/2 |w|^2, by Newton's method, and the condition of its equations."""
+    """The w that minimizes mean cross-entropy plus ridge/2 |w|^2 (Newton's method), and the condition number."""
     (n, d), r = X.shape, Y.shape[1]
     w, H = np.zeros((d, r)), np.eye(d * r)
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""Fields and settings that several methods declare alike."""
+"""Fields and settings that several methods share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMORY = Setting(
 
 
 def remembered_steps(settings: Settings) -> float:
-    """How many steps the weights ff^i of past steps add up to, for a forgetting factor ff."""
+    """The sum of the weights ff^i of past steps, for a forgetting factor ff."""
     ff: float = settings["forgetting_factor"]
     return math.inf if ff == 1 else 1 / abs(1 - ff)
 
@@ -29,14 +29,14 @@ def remembered_steps(settings: Settings) -> float:
 P_LOSES_PRECISION = PrecisionWarning(
     "precision_lost",
     "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), the rows are "
-    "large compared with the prior, columns are sums of others, such as those of all values of a category beside "
-    "an intercept, or a million rows were learned in float32 without forgetting. Remedies: a forgetting factor nearer "
-    "1, a larger ridge, fewer features, scaled data, dtype='float64'",
+    "large compared with the prior, columns are sums of others (as with one column for each value of a category "
+    "and an intercept), or a million rows were learned in float32 without forgetting. Remedies: a forgetting factor "
+    "nearer 1, a larger ridge, fewer features, scaled data, dtype='float64'",
     remembered_steps,
 )
 
 
 def max_directions(settings: Settings, sizes: Sizes) -> int:
-    """No more independent directions than parameters, nor than the memory."""
+    """The largest number of independent directions: the number of parameters or the memory, whichever is smaller."""
     memory = settings.get("memory")
     return sizes["parameter"] if memory is None else min(int(memory), sizes["parameter"])

@@ -20,7 +20,7 @@ class States(NamedTuple):
     condition: float = 1.0
 
     def of(self, i: int) -> tuple[Array, Array]:
-        """The moments of step i alone."""
+        """The moments of step i."""
         return self.mean[i], self.covariance[i, :, i]
 
 
@@ -63,7 +63,7 @@ def _block_diagonal(A: Array, B: Array) -> Array:
 
 
 def covariance_root(P: Array) -> Array:
-    """B (d, rank) with P = B B'; rounding errors of each row are relative to its own deviation."""
+    """B (d, rank) with P = B B'; rounding errors of each row are relative to the standard deviation of that row."""
     size = np.sqrt(np.maximum(np.diagonal(P), 0))
     unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]
     values, U = np.linalg.eigh(unit * P * unit.T)
@@ -72,14 +72,14 @@ def covariance_root(P: Array) -> Array:
 
 
 def lower_root(B: Array) -> Array:
-    """The lower triangular S (d, d) with S S' = B B' for B (d, k), and no negative number on its diagonal."""
+    """The lower triangular S (d, d) with nonnegative diagonal and S S' = B B', for B (d, k)."""
     d, k = B.shape
     T: Any = np.linalg.qr(np.hstack([B, np.zeros((d, max(0, d - k)))]).T, mode="r")
     return with_positive_diagonal(T).T
 
 
 def with_positive_diagonal(T: Array) -> Array:
-    """T with each row multiplied by a number of absolute value 1, so that no number on its diagonal is negative."""
+    """T with each row multiplied by a number of absolute value 1, so that its diagonal is nonnegative."""
     diagonal = np.diagonal(T)
     size = np.abs(diagonal)
     return np.asarray(T * np.divide(size, diagonal, out=np.ones_like(diagonal), where=size > 0)[:, None])

@@ -14,21 +14,21 @@ from orfit_bench.catalogue.shared.merging import any_lost
 from orfit_bench.spec import Array, Side
 
 LARGEST = 1e9
-"""Operations n d^3, beyond which the batch solution of directional forgetting takes too long."""
+"""Largest n d^3 for which the batch solution of directional forgetting is computed; beyond it takes too long."""
 
 
 class Root(NamedTuple):
-    """Information L = R'R, and the change z (d, r) of the weights, where the sum is smallest."""
+    """Information L = R'R, and the change z (d, r) of the weights that minimizes the sum."""
 
     R: Array
     z: Array
 
 
 class Learned(NamedTuple):
-    """The rows A with targets B that a root has learned beside its prior.
+    """The rows A with targets B that a root has learned in addition to its prior.
 
-    Rounding may hide rows E, in the sense that A'A is known up to E'E. Of directions in which A'A is rounding, M (d, r)
-    is what A'B has. `lost` says whether half of the digits of A are lost in some direction.
+    Rounding can hide rows E: A'A is known only up to E'E. M (d, r) is the part of A'B along directions in which A'A is
+    rounding. `lost` is whether half of the digits of A are lost in some direction.
     """
 
     rows: Root
@@ -38,7 +38,7 @@ class Learned(NamedTuple):
 
 
 def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
-    """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of what both minimize."""
+    """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of both objectives."""
     w_0, share = a.start["w"], np.sqrt(kept)
     one, other = (Root(side.fields["root"], side.fields["w"] - w_0) for side in (a, b))
     merged, lost = add_roots(one._replace(R=share * one.R), other, share * a.start["root"], b.eps)
@@ -47,10 +47,10 @@ def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
 
 
 def add_roots(a: Root, b: Root, C: Array, eps: float) -> tuple[Root, bool]:
-    """The sum of the information of both without C'C, the prior of b, and the minimum of the sum.
+    """The sum of the information of both without C'C, the prior of b, and the minimizer of the sum.
 
-    Also whether half of the digits are lost, of what b has learned in some direction or of the sum: where a has
-    forgotten, the sum may be smaller than what the prior of b hides.
+    Also whether half of the digits are lost, in some direction that b has learned or in the sum: if a has forgotten,
+    the sum can be smaller than the rows that the prior of b hides.
     """
     from scipy.linalg import solve_triangular  # slow to import
 
@@ -69,9 +69,9 @@ def add_roots(a: Root, b: Root, C: Array, eps: float) -> tuple[Root, bool]:
 def learned_by(root: Root, C: Array, eps: float) -> Learned:
     """Rows A and targets B with A'A = R'R - C'C and A'B = R'R z, where C'C is the prior of the root.
 
-    With V = R^-T C' the share of the rows is I - V V' = U S^2 U', whatever the scale of each column, and A = S U'R.
-    Where it is rounding, the rows were negligible beside the prior, or none had that direction: then z has it by
-    rounding alone. The rounding of V grows with |R e_j| / R_jj.
+    With V = R^-T C', the share of the rows is I - V V' = U S^2 U', for any scale of the columns, and A = S U'R. If it
+    is only rounding in a direction, the rows were negligible compared with the prior or did not have that direction,
+    so z along it is only rounding. The rounding of V grows with |R e_j| / R_jj.
     """
     from scipy.linalg import solve_triangular  # slow to import
 
@@ -94,9 +94,9 @@ def learned_by(root: Root, C: Array, eps: float) -> Learned:
 
 
 def solve_directional(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array | None:
-    """The weights of SIFt-RLS by its definition, with the information itself; None if that takes too long.
+    """The weights of SIFt-RLS by definition, with the information itself; None if that takes too long.
 
-    Before the row x is added, L - (1 - ff) L x x'L / (x'L x) replaces L where |x|^2 is at least |1 - ff| ridge.
+    Before a row x is added, L - (1 - ff) L x x'L / (x'L x) replaces L if |x|^2 is at least |1 - ff| ridge.
     """
     n, d = X.shape
     if n * d**3 > LARGEST:

@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.spec import Array
 
 BLOCK_ROWS = 4096
-"""Rows of one orthogonal factorization of a ridge problem."""
+"""Number of rows of one orthogonal factorization of a ridge problem."""
 
 
 def solve_min_norm(X: Array, Y: Array, w0: Array) -> Array:
@@ -23,9 +23,9 @@ def solve_min_norm(X: Array, Y: Array, w0: Array) -> Array:
 
 
 def min_norm_within_memory(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """`solve_min_norm` for a method that stores `memory` directions, up to one row more (thesis, Proposition 2).
+    """`solve_min_norm` for a method that stores `memory` directions, for at most one row more (thesis, Proposition 2).
 
-    None otherwise. A step of several rows fits a dependent row by least squares, which is no min-norm problem.
+    None otherwise. A step of several rows fits a dependent row by least squares, which is not a min-norm problem.
     """
     if settings["memory"] is not None and len(X) > settings["memory"] + 1:
         return None
@@ -35,7 +35,7 @@ def min_norm_within_memory(X: Array, Y: Array, w0: Array, settings: Any) -> Arra
 
 
 def independent_rows(X: Array) -> list[int]:
-    """Indices of the rows that are not, to sqrt(eps), linear combinations of earlier rows."""
+    """Indices of the rows that are not linear combinations of earlier rows, up to sqrt(eps)."""
     if len(X) <= X.shape[1] and _rank(X) == len(X):
         return list(range(len(X)))
     kept: list[int] = []
@@ -73,14 +73,14 @@ def solve_ridge(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) 
 
 
 def row_weights(n: int, forgetting: float) -> Array:
-    """The roots of the weights of n rows and of the prior (n + 1,), divided by the largest."""
+    """The square roots of the weights of n rows and of the prior (n + 1,), divided by the largest."""
     logs = np.append(np.arange(n - 1, -1, -1.0), n) * np.log(forgetting) / 2
     weights: Array = np.exp(logs - logs.max())
     return weights
 
 
 def weighted_rows(X: Array, Y: Array, ridge: float, forgetting: float) -> tuple[Array, Array]:
-    """Rows whose ordinary least squares is the weighted problem, divided by the largest weight to avoid overflow."""
+    """Rows whose ordinary least-squares problem is the weighted one, divided by the largest weight against overflow."""
     (n, d), weight = X.shape, row_weights(len(X), forgetting)
     A = np.vstack([weight[:n, None] * X, weight[n] * np.sqrt(ridge) * np.eye(d)])
     return A, np.vstack([weight[:n, None] * Y, np.zeros((d, Y.shape[1]))])
@@ -104,7 +104,7 @@ def invert_information(A: Array) -> Array:
 
 
 def affine_projections(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The w of affine projection: each step is a regularized least-squares problem, solved by a factorization."""
+    """The final w of affine projection: each step is a regularized least-squares problem, solved by a factorization."""
     w, order, eps = w0.copy(), settings["projection_order"] or len(X), settings["eps"]
     steps = settings["step_size"](np.arange(1, len(X) + 1))
     for t in range(len(X)):
@@ -114,12 +114,12 @@ def affine_projections(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 
 
 def regularized_move(A: Array, errors: Array, eps: float) -> Array:
-    """The z that minimizes |A z - errors|^2 + eps |z|^2; for eps 0 the smallest such z."""
+    """The z that minimizes |A z - errors|^2 + eps |z|^2; for eps = 0, the smallest such z."""
     k, d = A.shape
     if not eps:
         return np.asarray(np.linalg.pinv(A, rcond=np.sqrt(np.finfo(float).eps)) @ errors)
     root = np.sqrt(eps)
-    if k > d:  # errors beside the range of A, which v = (errors - A z) / root would hold, are large beside z
+    if k > d:  # errors outside the range of A, which are part of v = (errors - A z) / root, are large compared with z
         extended = np.vstack([A, root * np.eye(d)])
         return np.asarray(np.linalg.lstsq(extended, np.pad(errors, ((0, d), (0, 0))), rcond=None)[0])
     both = np.hstack([A, root * np.eye(k)])  # the smallest (z, v) with A z + root v = errors

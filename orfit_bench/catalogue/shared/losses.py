@@ -1,6 +1,6 @@
-"""Losses l(y, f) of a prediction f, by value alone; kernels compute the derivatives.
+"""Losses l(y, f) of a prediction f, as values only; kernels compute the derivatives.
 
-Every function is analytic in f between its kinks, so that a complex f gives the derivative to the last digit:
+Every function is analytic in f between its kinks, so that a complex f gives the derivative in full precision:
 l'(y, f) = Im l(y, f + i h) / h for any small h.
 """
 
@@ -17,7 +17,7 @@ Loss = Callable[[Array, Array, Mapping[str, Any]], Array]
 
 
 def absolute_value(z: Array) -> Array:
-    """|z| for real z, and its analytic continuation from there."""
+    """|z| for real z, continued analytically."""
     return np.asarray(z * np.sign(z.real))
 
 
@@ -50,14 +50,14 @@ LOSSES: dict[str, Loss] = {
     ),
 }
 MARGINS = ("hinge", "logistic")
-"""Those of a margin y f, whose targets are -1 and 1."""
+"""Losses of a margin y f, with targets -1 and 1."""
 
 CROSS_ENTROPY = "cross_entropy"
-"""The loss of a row's outputs together, -sum_k y_k log q_k with q their softmax; its targets are probabilities."""
+"""The joint loss of all outputs, -sum_k y_k log q_k with q their softmax; its targets are probabilities."""
 
 
 def risk_gradient(loss: str, X: Array, y: Array, w: Array, settings: Mapping[str, Any]) -> Array:
-    """The gradient (d,) of the mean loss of the rows X (n, d), y (n,) at w (d,), which must be off all kinks."""
+    """The gradient (d,) of the mean loss of the rows X (n, d), y (n,) at w (d,), which must not be at a kink."""
     h = 1e-30
     f = (X @ w)[:, None] + 1j * h * X  # column k: a step along coordinate k
     gradient: Array = LOSSES[loss](y[:, None], f, settings).imag.mean(axis=0) / h

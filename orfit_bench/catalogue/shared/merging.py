@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.spec import Array, Combine, Merge, Settings, Side
 
 MOST_ERROR = 0.01
-"""The largest relative error of the inverse of a matrix that is accepted."""
+"""The largest accepted relative error of the inverse of a matrix."""
 
 
 def combine_by_mean(*names: str) -> Combine:
@@ -32,17 +32,16 @@ def weighted_mean(a: Side, b: Side, *names: str) -> dict[str, Array]:
 
 
 def union_refusal(settings: Settings, linear: bool) -> str:
-    """Why the union of the constraints cannot be formed; empty if it can."""
+    """The reason why the union of the constraints cannot be formed; empty if it can."""
     if settings.get("memory") is not None:
         return f"with memory={settings['memory']} earlier rows may have been dropped and the union may not fit"
     return "" if linear else "on a nonlinear model, the two learners took gradients at different weights"
 
 
 def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
-    """The w nearest to a's that predicts for a's rows what a does and for b's rows what b does, and the joint basis.
+    """The w nearest to a's that predicts like a on a's rows and like b on b's rows, and the joint basis.
 
-    Survey, Remark 1. Each row u of b's basis is learned as ICL learns a row with the target u'w_b: dependent rows
-    change nothing.
+    Survey, Remark 1. ICL learns each row u of b's basis with the target u'w_b; dependent rows change nothing.
     """
     w, U = a.fields["w"], a.fields["basis"]
     for u in b.fields["basis"]:
@@ -56,7 +55,7 @@ def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
 
 
 def extend_basis(U: Array, V: Array, least: float) -> Array:
-    """Extend the orthonormal rows U by those directions of V whose residual norm exceeds `least`."""
+    """Extend the orthonormal rows U by the directions of V whose residual norm exceeds `least`."""
     for v in V:
         r = residual(U, v)
         if (norm := np.linalg.norm(r)) > least:
@@ -66,7 +65,7 @@ def extend_basis(U: Array, V: Array, least: float) -> Array:
 
 UNION = Merge(
     "exact",
-    "the union of the constraints of both learners, where dependent rows agree; linear model without a memory limit",
+    "the union of the constraints of both learners, if dependent rows agree; linear model without a memory limit",
     lambda a, b, settings: merge_constraints(a, b),
     union_refusal,
 )
@@ -86,9 +85,9 @@ def remaining_weight(forgetting_factor: float, steps: int) -> float:
 
 
 def add_information(a: Side, b: Side, kept: float, prior: bool = True) -> dict[str, Array]:
-    """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), so that the prior L_0 with its w_0 counts once.
+    """L = kept L_a + L_b - kept L_0, and L w likewise (survey, eq. 10), so that the prior L_0 with w_0 counts once.
 
-    kept = ff^n_b is the weight of the rows of a after the steps of b; without a prior L_0 = 0. Returns the fields w, P
+    kept = ff^n_b is the weight of the rows of a after the steps of b; without a prior, L_0 = 0. Returns the fields w, P
     and precision_lost. Raises ValueError if too few digits are left.
     """
     w_a, w_b, w_0 = a.fields["w"], b.fields["w"], a.start["w"]
@@ -108,7 +107,7 @@ def add_inverses(
 ) -> tuple[Array, tuple[Array, Array], bool]:
     """P with P^-1 = kept (P_a^-1 - P_0^-1) + P_b^-1, P_a^-1 and P_b^-1, and whether half of the digits are lost.
 
-    The digits of what is left of a difference are fewer by the size of its terms.
+    A difference loses as many digits as its terms are larger than it.
     """
     inverse = partial(invert_spd, eps=eps)
     (L_a, error_a), (L_b, error_b) = inverse(P_a, what="P"), inverse(P_b, what="the other's P")
@@ -123,9 +122,9 @@ def add_inverses(
 def invert_spd(M: Array, eps: float, what: str, terms: Array | None = None) -> tuple[Array, float]:
     """The inverse of a symmetric positive definite M, exactly symmetric, and an estimate of its relative error.
 
-    `terms` (d,) is the size of the terms whose sum the diagonal of M is. M is scaled to a unit diagonal before its
-    Cholesky factorization; the largest variance of its inverse then says what is left in the weakest direction.
-    ValueError if the error is more than 1 %.
+    `terms` (d,) is the size of the terms that add up to the diagonal of M. M is scaled to a unit diagonal before its
+    Cholesky factorization; the largest variance of its inverse then measures the precision in the weakest direction.
+    Raises ValueError if the error is more than 1 %.
     """
     from scipy.linalg import get_lapack_funcs
 

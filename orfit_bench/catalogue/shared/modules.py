@@ -1,4 +1,4 @@
-"""Lists that are derived from the modules of a package, so that adding a file is enough."""
+"""Lists of declarations derived from the modules of a package, so that adding a file is enough."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 def declared(kind: type[T], package: str, path: Iterable[str]) -> tuple[T, ...]:
-    """The module-level values of this type, and in tuples, of all modules of a package: each once, ordered by module.
+    """The module-level values of this type, also in tuples, of all modules of a package: each once, ordered by module.
 
-    Modules whose names have a leading underscore are left out.
+    Modules whose names start with an underscore are left out.
     """
     found: dict[int, T] = {}
     for name in sorted(module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")):

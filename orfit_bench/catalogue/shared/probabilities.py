@@ -1,4 +1,4 @@
-"""Probabilities of classes from what a method predicts."""
+"""Probabilities of classes from predictions of a method."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from orfit_bench.spec import Array
 
 
 def nearest_distributions(scores: Array) -> Array:
-    """For each row of scores (n, k) the probabilities with the least sum of squared differences from them.
+    """For each row of scores (n, k), the probabilities with the smallest sum of squared differences from the scores.
 
-    Scores of least squares on one-hot targets add up to about 1, but may be negative: the projection onto the simplex
+    Scores of least squares on one-hot targets add up to about 1, but can be negative: the projection onto the simplex
     subtracts the same number from all, so that the positive ones add up to 1.
     """
     descending = np.sort(scores, axis=1)[:, ::-1]
@@ -21,7 +21,7 @@ def nearest_distributions(scores: Array) -> Array:
 
 
 def logistic_probabilities(margins: Array) -> Array:
-    """P(y = -1) and P(y = 1) of margins (n, 1), as the logistic loss models them; ValueError for several columns."""
+    """P(y = -1) and P(y = 1) for margins (n, 1) of the logistic loss. Raises ValueError for several columns."""
     from scipy.special import expit  # slow to import
 
     if margins.shape[1] > 1:

@@ -19,7 +19,7 @@ def error_system(X: Array, steps: Array) -> Array:
 
 
 BLOCK_ROWS = 1024
-"""Rows of one triangular system: the next rows go on from its w, so that memory does not grow with n^2."""
+"""Number of rows of one triangular system: later rows start from its w, so that memory does not grow with n^2."""
 
 
 def gradient_steps(X: Array, Y: Array, w0: Array, steps: Array) -> Array:
@@ -38,10 +38,10 @@ def gradient_steps(X: Array, Y: Array, w0: Array, steps: Array) -> Array:
 def momentum_steps(
     X: Array, Y: Array, w0: Array, steps: Array, momentum: Array, ridge: float, batch_size: int
 ) -> tuple[Array, Array]:
-    """All iterates (T + 1, d, r) of SGD on half the square with momentum, ridge and batches, the last one shorter.
+    """All iterates (T + 1, d, r) of SGD on half the squared error with momentum, ridge and batches (the last shorter).
 
-    Also the triangular system (n, n) of the errors that they follow from. The iterates solve the second-order
-    recurrence w_(t+1) = (1 - gamma_t ridge) v_t + gamma_t u_t, v_t = w_t + beta_t (w_t - w_(t-1)), u_t the mean of
+    Also the triangular system (n, n) that determines their errors. The iterates solve the second-order recurrence
+    w_(t+1) = (1 - gamma_t ridge) v_t + gamma_t u_t, v_t = w_t + beta_t (w_t - w_(t-1)), u_t the mean of
     the batch's e_j x_j: so W = K [w_1; gamma_t u_t] and V = H [w_1; gamma_t u_t], and the errors are e = Y - X V.
     """
     from scipy.linalg import solve_triangular

@@ -1,4 +1,4 @@
-"""The merge of two Kalman filters of a constant state: the sum of their information, in coordinates of the prior.
+"""The merge of two Kalman filters of a constant state: the sum of their information in coordinates of the prior.
 
 Shapes: mean (d, r), P and S (d, d), B (d, rank) with B B' the first covariance, u (rank, r).
 """
@@ -34,7 +34,7 @@ def merge_states(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 
 def _merge_roots(a: Side, b: Side, B: Array, to: Array) -> dict[str, Array]:
-    """The same from the roots of the information in these coordinates, where the prior is I."""
+    """`merge_states` from the roots of the information, in coordinates in which the prior is I."""
     mean, eye = a.start["mean"], np.eye(B.shape[1])
     one, other = (Root(_invert_root(to @ s.fields["root"], s.eps), to @ (s.fields["mean"] - mean)) for s in (a, b))
     (R, u), lost = add_roots(one, other, eye, a.eps)
@@ -43,7 +43,7 @@ def _merge_roots(a: Side, b: Side, B: Array, to: Array) -> dict[str, Array]:
 
 
 def _invert_root(S: Array, eps: float) -> Array:
-    """The upper triangular R with R'R = (S S')^-1, for the root S in coordinates in which the first one is I."""
+    """The upper triangular R with R'R = (S S')^-1, for the root S in coordinates in which the first root is I."""
     T: Any = np.linalg.qr(S.T, mode="r")
     if len(T) and np.linalg.svd(T, compute_uv=False).min() <= 10 * len(T) * eps:
         raise ValueError("a direction is known to rounding and has no finite information")

@@ -1,4 +1,4 @@
-"""Settings, initial bases and merge rules that the methods for subspaces share. C is (d, k)."""
+"""Settings, initial bases and merge rules shared by the methods for subspaces. C is (d, k)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ INITIAL_BASIS = Setting(
 )
 DIMS = ("feature", "n_components")
 SMALL = 1e-4
-"""Scale of the Gaussian from which rules without an orthonormal C start (the paper's published scripts)."""
+"""Scale of the Gaussian start of rules without an orthonormal C (as in the paper's published scripts)."""
 
 
 def step_settings(step_size: float) -> tuple[Setting, ...]:
-    """The settings of a rule with a step size, of which this is the default."""
+    """The settings of a rule with a step size that has this default."""
     step = Setting("step_size", NumberOrSchedule(0, closed="neither"), step_size, "step size: a number or a schedule")
     return N_COMPONENTS, step, BATCH_SIZE, INITIAL_BASIS
 
@@ -44,7 +44,7 @@ def _start(settings: Settings, sizes: Sizes, draw: Draw, scale: float) -> Array:
     if C.shape != shape:
         raise ValueError(f"initial_basis: got shape {C.shape}, want (features, n_components) = {shape}")
     if (rank := np.linalg.matrix_rank(C, rtol=np.sqrt(np.finfo(float).eps))) < shape[1]:
-        raise ValueError(f"initial_basis: got rank {rank}, want {shape[1]}: columns that are independent")
+        raise ValueError(f"initial_basis: got rank {rank}, want {shape[1]}: independent columns")
     return np.asarray(C)
 
 

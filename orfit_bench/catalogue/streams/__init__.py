@@ -1,4 +1,4 @@
-"""The streams that ship, one module per family: every `Stream` that a module of this package defines is listed."""
+"""The streams of the package, one module per family: every `Stream` defined by a module of this package is listed."""
 
 from __future__ import annotations
 

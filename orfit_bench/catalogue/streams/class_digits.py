@@ -1,4 +1,4 @@
-"""Digits sorted by class, so that earlier classes may be forgotten."""
+"""Digits sorted by class, so that a learner can forget earlier classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orfit_bench.spec.stream import Stream
 
 
 def make(n: int, seed: int) -> Data:
-    """X (n, 64) pixels in [0, 1], y (n,) labels 0 to 9, one task a digit; tested on 397 images of all digits."""
+    """X (n, 64) pixels in [0, 1], y (n,) labels 0 to 9, one task per digit; tested on 397 images of all digits."""
     learned, test, validation = drawn(n, seed)
     X, labels, tasks = by_class(*learned)
     return Data(X, labels, test, validation, tasks)

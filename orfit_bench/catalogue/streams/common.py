@@ -12,7 +12,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.types import Integer, Number
 
 HELD_OUT = 500
-"""Rows of a synthetic test set, and of its validation part."""
+"""Number of rows of a synthetic test set, and of a validation set."""
 
 SEED = Setting("seed", Integer(0), 0, "seed of the random numbers")
 OUTPUTS = Setting("outputs", Integer(1), 1, "number of outputs c; y is (n,) for 1 output, else (n, c)")
@@ -34,12 +34,12 @@ def noise(default: float = 0.1) -> Setting:
 
 
 def true_weights(d: int, outputs: int, rng: Generator) -> Array:
-    """(d, outputs) Gaussian weights: targets have unit variance where the features do."""
+    """(d, outputs) Gaussian weights: targets have unit variance if the features do."""
     return np.asarray(rng.standard_normal((d, outputs)) / np.sqrt(d))
 
 
 def with_targets(X: Array, W: Array, noise: float = 0.0, rng: Generator | None = None) -> Pair:
-    """X with y = X W, plus Gaussian noise where a generator is given: (n,) for one output, else (n, c)."""
+    """X with y = X W, plus Gaussian noise if a generator is given: (n,) for one output, else (n, c)."""
     y = X @ W
     if rng is not None:
         y = y + noise * rng.standard_normal(y.shape)
@@ -47,18 +47,18 @@ def with_targets(X: Array, W: Array, noise: float = 0.0, rng: Generator | None =
 
 
 def linear(draw: Callable[[int], Array], d: int, n: int, outputs: int, noise: float, rng: Generator) -> Data:
-    """y = X W + noise on rows X = draw(n); test and validation rows are drawn alike and have no noise."""
+    """y = X W + noise on rows X = draw(n); test and validation rows are drawn in the same way, without noise."""
     W = true_weights(d, outputs, rng)
     X, test, validation = (draw(k) for k in (n, HELD_OUT, HELD_OUT))
     return Data(*with_targets(X, W, noise, rng), with_targets(test, W), with_targets(validation, W))
 
 
 def squeezed(y: Array) -> Array:
-    """(n,) for one column, else y as it is."""
+    """y as (n,) if it has one column, else unchanged."""
     return y[:, 0].copy() if y.shape[1] == 1 else y
 
 
 def parts(n: int, wanted: int = 10) -> tuple[int, ...]:
-    """Boundaries that cut n rows into `wanted` nearly equal tasks, or into n where rows are fewer."""
+    """Boundaries that cut n rows into `wanted` nearly equal tasks, or into n tasks if there are fewer rows."""
     k = min(wanted, n)
     return tuple(n * i // k for i in range(k + 1))

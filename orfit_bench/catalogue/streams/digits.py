@@ -1,4 +1,4 @@
-"""Real handwritten digits of 8 x 8 pixels, which come with the package."""
+"""Real handwritten digits of 8 x 8 pixels, included in the package."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make(n: int, order: str, seed: int) -> Data:
 
 
 def drawn(n: int, seed: int) -> tuple[Pair, Pair, Pair]:
-    """Images (k, 64) with labels (k,): n learned, 397 for the test, 200 for validation."""
+    """Images (k, 64) with labels (k,): n to learn, 397 for the test, 200 for validation."""
     images, labels = raw()
     order = np.random.default_rng(seed).permutation(len(labels))
     parts = (order[:n], order[1400:], order[1200:1400])
@@ -49,7 +49,7 @@ def classes(learned: Pair, test: Pair, validation: Pair, order: str) -> Data:
 
 
 def by_class(X: Array, labels: Array) -> tuple[Array, Array, tuple[int, ...]]:
-    """Rows and labels sorted by label, in the order they had within it, and where each label begins, with the end."""
+    """Rows and labels sorted by label (stably), and the index at which each label begins, with the end."""
     order = np.argsort(labels, kind="stable")
     starts = np.unique(labels[order], return_index=True)[1]
     return X[order], labels[order], (*(int(row) for row in starts), len(labels))

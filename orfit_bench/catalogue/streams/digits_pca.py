@@ -9,9 +9,9 @@ from orfit_bench.spec.stream import Stream
 
 
 def make(n: int, seed: int) -> Data:
-    """X (n, 64) pixels in [0, 1] less their mean over the n images learned, without y.
+    """X (n, 64) pixels in [0, 1] minus their mean over the n images learned, without y.
 
-    200 other images for validation and 397 for the test, less the same mean: what is centred knows no held-out row.
+    200 other images for validation and 397 for the test, minus the same mean, which does not depend on held-out rows.
     """
     learned, test, validation = (X for X, _ in drawn(n, seed))
     mean = learned.mean(axis=0)

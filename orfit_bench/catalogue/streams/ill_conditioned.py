@@ -26,7 +26,7 @@ def make(n: int, d: int, condition: float, outputs: int, noise: float, seed: int
 
     X = sqrt(n) U diag(s) V', U and V orthonormal, s falling from 1 to 1/condition in equal ratios; a single
     row or feature has one singular value, hence condition number 1. Test and validation rows are Gaussian
-    with the second moment V diag(s^2) V' that X has, without noise.
+    with the second moment V diag(s^2) V' of X, without noise.
     """
     rng = np.random.default_rng(seed)
     k = min(n, d)

@@ -26,8 +26,8 @@ PART = Setting(
 def make(n: int, part: str, order: str, seed: int) -> Data:
     """X (n, 784) pixels in [0, 1], y (n, 10) one-hot.
 
-    A tenth of the part is for validation. Part "test" gives another tenth to the test set; part "train" is
-    tested on the whole of the other part. ValueError where n exceeds what is left.
+    A tenth of the part is for validation. Of part "test" another tenth is the test set; part "train" is
+    tested on all of part "test". Raises ValueError if n exceeds the number of remaining images.
     """
     images, labels = read(part)
     rows = np.random.default_rng(seed).permutation(len(labels))
@@ -36,7 +36,7 @@ def make(n: int, part: str, order: str, seed: int) -> Data:
         rest = np.concatenate([test, rest])
     if n > len(rest):
         raise ValueError(
-            f"n={n}: want at most {len(rest)}, for part {part!r} of MNIST has no more beside held-out rows"
+            f"n={n}: want at most {len(rest)}, since part {part!r} of MNIST has no more rows that are not held out"
         )
     held_out = read("test") if part == "train" else (images[test], labels[test])
     learned, chosen = ((images[i], labels[i]) for i in (rest[:n], validation))
@@ -54,7 +54,7 @@ MNIST = Stream(
     "real digits of 28 x 28 pixels, their class one-hot",
     make,
     (
-        Setting("n", Integer(1, 54000), 2000, "how many images are learned; 8,000 at most of part test"),
+        Setting("n", Integer(1, 54000), 2000, "how many images are learned; at most 8,000 of part test"),
         PART,
         ORDER,
         SEED,

@@ -30,7 +30,7 @@ class DataNotFound(UnavailableError):
 def read(part: str) -> Pair:
     """Images (k, 28, 28) with pixels 0 to 255 and labels (k,) of part "train" or "test", both uint8.
 
-    DataNotFound where the files can be neither found nor fetched, ValueError for a damaged file.
+    Raises DataNotFound if the files can be neither found nor fetched, ValueError for a damaged file.
     """
     images, labels = (_path(name) for name in _names(part))
     pair = _decode(images, (28, 28)), _decode(labels, ())
@@ -40,7 +40,7 @@ def read(part: str) -> Pair:
 
 
 def why_absent(part: str) -> str:
-    """Return why a part is not available on disk; empty if it is."""
+    """Return the reason why a part is not available on disk; empty if it is."""
     missing = [name for name in _names(part) if not _find(name)]
     return f"{_lack(missing[0])}; a run that names the stream fetches it once when online" if missing else ""
 
@@ -85,17 +85,17 @@ def _path(name: str) -> Path:
 def _fetch(name: str) -> Path:
     import pooch
 
-    pooch.get_logger().setLevel("WARNING")  # its "Downloading data" would stand amid a run's lines
+    pooch.get_logger().setLevel("WARNING")  # its "Downloading data" would appear among the output of a run
     try:
         return Path(pooch.retrieve(URL + name, known_hash=SHA256[name], fname=name, path=_cache()))
-    except OSError as error:  # what requests raises is an OSError too
+    except OSError as error:  # errors of requests are OSErrors too
         raise DataNotFound(
             f"{_lack(name)}; it could not be fetched ({type(error).__name__}): go online once and it is kept"
         ) from error
 
 
 def _decode(path: Path, shape: tuple[int, ...]) -> Array:
-    """(k, *shape) bytes of a gzipped idx file, which may have been packed anew: the contents are checked."""
+    """(k, *shape) bytes of a gzipped idx file, which may have been recompressed, so that the contents are checked."""
     packed = path.read_bytes()
     try:
         idx = gzip.decompress(packed)

@@ -28,7 +28,7 @@ def make(n: int, d: int, period: int, outputs: int, seed: int) -> Data:
 
 
 def unit_rows(X: Array) -> Array:
-    """The rows of X at length 1."""
+    """The rows of X, scaled to length 1."""
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 

@@ -1,7 +1,7 @@
 """One digit rotated by angles that grow along the stream; the angle is to be estimated.
 
-The thesis, ch. 5, leaves open the pixel scale and the interpolation of a turn. Here pixels lie in [0, 1],
-images are turned and enlarged by linear interpolation, and what comes in from outside is black.
+The thesis, ch. 5, does not specify the pixel scale and the interpolation of a rotation. Here pixels are in [0, 1],
+images are rotated and enlarged by linear interpolation, and pixels from outside the image are black.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Integer
 
 Turn = Callable[[Array, Array], Pair]
-"""Images (k, h, w) and angles (k,) to rows and targets."""
+"""Maps images (k, h, w) and angles (k,) to rows and targets."""
 
 SETTINGS = (
     Setting("n", Integer(1), 100, "how many images are learned; the others of that digit are held out"),
@@ -31,7 +31,7 @@ SETTINGS = (
 def turned(images: Array, angles: Array, order: int = 1) -> Pair:
     """Images (k, h, w) rotated counter-clockwise by angles (k,) in radians, as rows; and the angles.
 
-    order is that of the interpolating splines.
+    `order` is the order of the interpolating splines.
     """
     from scipy.ndimage import rotate
 
@@ -63,9 +63,9 @@ def make_mnist(n: int, digit: int, part: str, seed: int, turn: Turn = turned) ->
 
 
 def split(images: Array, n: int, rng: Generator) -> tuple[Array, Array, Array]:
-    """n images drawn for learning; of the others every fourth for validation and the rest for the test.
+    """n images drawn for learning; of the others, every fourth for validation and the rest for the test.
 
-    ValueError unless two images are left.
+    Raises ValueError unless two images are left.
     """
     if n > len(images) - 2:
         raise ValueError(f"n={n}: want at most {len(images) - 2}, all but 2 of the {len(images)} images of this digit")

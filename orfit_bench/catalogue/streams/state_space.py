@@ -12,10 +12,10 @@ from orfit_bench.spec.types import Number
 
 SETTINGS = (
     Setting("transition", Number(-1, 1), 0.99, "the factor F of each step of the state"),
-    Setting("process_noise", Number(0), 0.02, "variance of what is added to each entry of the state"),
+    Setting("process_noise", Number(0), 0.02, "variance of the noise added to each entry of the state"),
     Setting("observation_noise", Number(0), 0.1, "variance of the noise on each target"),
 )
-"""Named as the settings of the Kalman filter: --set kalman.transition=0.99 is the true transition."""
+"""Named like the settings of the Kalman filter: --set kalman.transition=0.99 is the true transition."""
 
 
 def make(
@@ -23,7 +23,7 @@ def make(
 ) -> Data:
     """X (n, d) ~ N(0, I), w_1 ~ N(0, I), w_t = F w_(t-1) + N(0, Q), y_t = x_t'w_t + N(0, R); ten tasks of equal length.
 
-    Without a test set, for the state has moved on: the a-priori error tells how well it is followed.
+    There is no test set, since the state has moved on; the a-priori error measures how well it is followed.
     """
     rng = np.random.default_rng(seed)
     X, w = rng.standard_normal((n, d)), rng.standard_normal((d, outputs))
