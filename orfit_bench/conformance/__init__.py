@@ -10,11 +10,11 @@ How a check or a law becomes a verdict, in reading order:
 
 1. `check`: a check is a function of a `CheckContext` that returns a `Deviation` with its bound. The functions are in
    `checks`; `laws` makes a check of every law. `context` creates learners, draws rows and compares results,
-   `comparison` and `tolerance` say how.
+   `comparison` and `tolerance` define how.
 2. `plan`: the checks that apply to the selected methods, backends and dtypes, as `PlannedCheck`.
 3. `runner`: runs a planned check with every variant of the settings (`variants`), which gives one `CheckResult`.
    `isolated` does the same in worker processes, `suites` in pytest.
-4. `verdict`: makes a `Report` of all results, and adds what is wrong with the run as a whole. `result` defines both.
+4. `verdict`: makes a `Report` of all results, and adds problems of the run as a whole. `result` defines both.
 
 `export` writes a report as JSON and JUnit; `orfit_bench.report.conformance` prints it.
 """

@@ -1,4 +1,4 @@
-"""What checks of unusual rows share: rows are learned, or refused where that is allowed."""
+"""Shared parts of the checks of unusual rows: rows are learned, or refused if that is allowed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orfit_bench.errors import DivergedError, LackingError
 
 @names_settings
 def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
-    """The rows are learned in one call and in several, without errors, and as the reference learns them."""
+    """The rows are learned in one call and in several, without errors, and with the results of the reference."""
     single, several = context.create(), context.create()
     predictions = learn_or_skip(context, single, chunk)
     parts = [context.learn(several, chunk.cut(i, i + 3)) for i in range(0, len(chunk.X), 3)]
@@ -31,10 +31,10 @@ def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
 
 @names_settings
 def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
-    """Learn the rows; NotApplicable if they are refused where that is allowed.
+    """Learn the rows. Raises NotApplicable if they are refused and that is allowed.
 
-    They may be refused if the reference refuses the same row or, without a reference, if nothing is guaranteed for the
-    settings.
+    Refusing them is allowed if the reference refuses the same row or, without a reference, if nothing is guaranteed for
+    the settings.
     """
     try:
         return context.learn(learner, chunk)
@@ -49,7 +49,7 @@ def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | 
 
 @contextmanager
 def hint_for_checked_rows(context: CheckContext) -> Iterator[None]:
-    """Add to a violation what a kernel that checks rows itself does with one that is not finite."""
+    """Add a hint to a violation of a kernel that checks rows itself: how to treat rows that are not finite."""
     try:
         yield
     except Violation as error:
@@ -72,13 +72,13 @@ def train_with_other_settings(context: CheckContext, chunk: Chunk) -> Any:
     for settings in alone(context.method):
         try:
             return context.train(chunk, **settings)
-        except (TypeError, ValueError, DivergedError, LackingError):  # it does not learn such rows
+        except (TypeError, ValueError, DivergedError, LackingError):  # such rows are not supported
             continue
     return None
 
 
 def rows_until_refusal(context: CheckContext, learner: Any, chunk: Chunk) -> int:
-    """Learn the rows; return how many were learned before one was refused: all of them if none was."""
+    """Learn the rows; return the number learned before one was refused, or all if none was."""
     try:
         with np.errstate(all="ignore"):
             context.learn(learner, chunk)
@@ -105,7 +105,7 @@ def ensure_finite_state(learner: Any, when: str, except_for: str = "") -> None:
 
 
 def ensure_nothing_is_cut_off(learner: Any, when: str) -> None:
-    """No field may hold the largest number, which `nan_to_num` makes of infinity. All rows must be smaller than it."""
+    """No field may contain the largest number, to which `nan_to_num` converts infinity. All rows must be smaller."""
     for name, a in learner.state().data_vars.items():
         ensure(
             a.dtype.kind != "f" or not (np.abs(a.values) == np.finfo(a.dtype).max).any(),

@@ -1,4 +1,4 @@
-"""Errors of the code under test, in one line with the author's line of code that raised them."""
+"""Errors of the code under test in one line, with the line of the author's code that raised them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from orfit_bench.errors import DivergedError, UnavailableError
 from orfit_bench.jobs.notes import one_line
 
 MAX_MESSAGE = 200
-"""Characters of an error message in a result."""
+"""Largest number of characters of an error message in a result."""
 _NUMPY = Path(np.__file__).parent
 _OTHERS = (_NUMPY.parent / name for name in ("scipy", "numba", "xarray"))
 LIBRARIES = tuple(map(str, (Path(orfit_bench.__file__).parent, _NUMPY, *_OTHERS)))
-"""Folders whose code is not the author's."""
+"""Folders whose code is not by the author."""
 HINT = "; a kernel refuses a row by returning fewer rows than it was given: len(X) says that all were learned"
 """A hint for the author of a kernel that refuses ordinary rows: it may have returned a wrong count."""
 STANDARD = sysconfig.get_paths()["stdlib"]
@@ -26,16 +26,16 @@ STANDARD = sysconfig.get_paths()["stdlib"]
 def describe(error: BaseException) -> str:
     """An error in one line, with the line of the author's code that raised it."""
     message = one_line(error)
-    if len(message) > MAX_MESSAGE and not isinstance(error, UnavailableError):  # which ends with the author's line
-        message = f"{message[:MAX_MESSAGE]} ..."  # for example a compiler's; repeating the check shows all of it
+    if len(message) > MAX_MESSAGE and not isinstance(error, UnavailableError):  # this ends with the author's line
+        message = f"{message[:MAX_MESSAGE]} ..."  # e.g. of a compiler; repeating the check shows all of it
     hint = HINT if isinstance(error, DivergedError) else ""
     return f"{type(error).__name__}: {message}".removesuffix(": ") + place(error) + hint
 
 
 def place(error: BaseException) -> str:
-    """The innermost line outside of libraries, " (kernel.py:26)"; if there is none, the innermost of all.
+    """The innermost line outside of libraries, such as " (kernel.py:26)", or the innermost line if there is none.
 
-    Empty where a line of a library raises the error on purpose: then the message says what is wrong.
+    Empty if a library raises the error on purpose, since the message then explains the problem.
     """
     frames = traceback.extract_tb(error.__traceback__)
     authors = [frame for frame in frames if not _is_library(frame.filename)]

@@ -1,4 +1,4 @@
-"""Checks: functions that measure how far a learner deviates from what every learner must do."""
+"""Checks: functions that measure how far a learner deviates from a requirement on all learners."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from orfit_bench.conformance.context import CheckContext
 
 MAX_USEFUL_BOUND = 0.1
-"""With a bound this large, no decimal digit is left to compare."""
+"""With a larger bound, no correct decimal digit is left to compare."""
 
 
 class Violation(AssertionError):
-    """The learner does not do what the check requires; the message says how."""
+    """The learner violates the requirement of the check; the message describes how."""
 
 
 class NotApplicable(Exception):
-    """The check makes no statement about this variant of the settings; the message says why."""
+    """The check does not apply to this variant of the settings; the message explains why."""
 
 
 class Unproven(Exception):
-    """Wrong numbers would not be noticed; the message says why."""
+    """Wrong numbers would not be noticed; the message explains why."""
 
 
 class Note(str):
-    """The remark of a check that passed."""
+    """A remark of a check that passed."""
 
 
 class Deviation(NamedTuple):
@@ -43,11 +43,11 @@ class Deviation(NamedTuple):
     of: str = ""
     """The quantity that deviates most, or the data set."""
     inconclusive: str = ""
-    """Why the comparison decides nothing, for example because the problem is too ill-conditioned."""
+    """The reason why the comparison is inconclusive, for example an ill-conditioned problem."""
     wrong: int = 0
-    """Cases in which a law that measures nothing does not hold."""
+    """Number of cases in which a law without a measured deviation does not hold."""
     settings: str = ""
-    """The variant with which it was measured; empty: the one that the check runs with."""
+    """The variant with which it was measured; if empty, the variant of the check."""
 
     @property
     def ratio(self) -> float:
@@ -73,7 +73,7 @@ def worst(deviations: Iterable[Deviation]) -> Deviation:
 CheckFunction = Callable[["CheckContext"], Deviation | Note | None]
 """Returns the deviation, or None if the requirement is met exactly; raises Violation, NotApplicable or Unproven."""
 Needs = Callable[["CheckContext"], str]
-"""Returns why a check does not apply to a method and backend; an empty text if it does."""
+"""Returns the reason why a check does not apply to a method and backend; an empty string if it does."""
 
 
 def needs_nothing(context: CheckContext) -> str:
@@ -87,18 +87,18 @@ class Check:
 
     name: str
     requirement: str
-    """What a learner must do, in one sentence."""
+    """The requirement on a learner, in one sentence."""
     function: CheckFunction
     needs: Needs = needs_nothing
     all_variants: bool = True
-    """Whether it runs with every variant of the settings, or with the default settings only."""
+    """Whether it runs with every variant of the settings, or only with the default settings."""
     slow: bool = False
     numbers: Literal["real", "complex", "any"] = "real"
-    """The numbers of the learners that it checks; "any" are both."""
+    """The kind of numbers of the learners that it checks: real, complex or "any"."""
     once: bool = False
-    """Whether its result is the same in every dtype, so that the first dtype of a run is enough."""
+    """Whether its result is the same in every dtype, so that it only runs in the first dtype."""
     own_settings: bool = False
-    """Whether it chooses settings itself: a failure names those, not the variant that the check runs with."""
+    """Whether it chooses settings itself: a failure names those instead of the variant of the check."""
 
     def applies_to(self, dtype: str) -> bool:
         """Whether it checks learners of this dtype."""
@@ -110,7 +110,7 @@ CHECKS: list[Check] = []
 
 
 SMOKE = "learns_first_rows"
-"""The check that runs before all others: if it fails, the others of that kernel are not run."""
+"""The check that runs before all others: if it fails, the other checks of that kernel are not run."""
 FIRST = (
     SMOKE,
     "prints_nothing",
@@ -123,7 +123,7 @@ FIRST = (
     "copy_continues_identically",
     "rows_are_counted",
 )
-"""Checks whose failure explains others: a kernel that does not run or miscounts, randomness, undeclared state."""
+"""Checks whose failure explains other failures: a kernel that does not run or miscounts, randomness, hidden state."""
 
 
 def rank(name: str) -> int:
@@ -140,7 +140,7 @@ def check(
     once: bool = False,
     own_settings: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
-    """Register a function as a check: its name is that of the check, its docstring's first line the requirement."""
+    """Register a function as a check, named like the function; the first line of the docstring is the requirement."""
 
     def register(function: CheckFunction) -> CheckFunction:
         text = function.__doc__ or (function.__name__ if sys.flags.optimize == 2 else "")  # -OO removes docstrings
@@ -159,7 +159,7 @@ R = TypeVar("R")
 
 
 def names_settings(function: Callable[Concatenate[CheckContext, P], R]) -> Callable[Concatenate[CheckContext, P], R]:
-    """Let the errors of a function name the settings of its context, which may not be those of the check."""
+    """Let errors of a function name the settings of its context, which can differ from those of the check."""
 
     @wraps(function)
     def named(context: CheckContext, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -173,7 +173,7 @@ def names_settings(function: Callable[Concatenate[CheckContext, P], R]) -> Calla
 
 
 def ensure(condition: object, message: str) -> None:
-    """Raise Violation unless the condition is true. Unlike assert, `python -O` keeps it."""
+    """Raise Violation unless the condition is true; unlike assert, also with `python -O`."""
     if not condition:
         raise Violation(message)
 

@@ -1,4 +1,4 @@
-"""Comparison of learners and arrays: what is compared, and the largest deviation."""
+"""Comparison of learners and arrays: the compared arrays, and the largest deviation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orfit_bench.spec.law import to_numpy64
 
 Array = NDArray[Any]
 AMBIENT = ("feature", "parameter", "input")
-"""The dimensions of the space in which the columns of a basis lie."""
+"""The dimensions of the space of the columns of a basis."""
 
 
 class SpanBasis(np.ndarray[Any, Any]):

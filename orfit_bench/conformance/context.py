@@ -25,12 +25,12 @@ from orfit_bench.spec.setting import check_settings
 
 @dataclass(frozen=True)
 class CheckContext(Driver):
-    """What a check is given: a driver of learners that knows what they lack, and compares results."""
+    """The argument of a check: a driver of learners that knows their unsupported features and compares results."""
 
     # ------------------------------------------------------------------ capabilities and the reference
 
     def allows(self, capability: str) -> bool:
-        """Whether the method allows a capability; LackingError, with the reason, if it does and the kernel lacks it."""
+        """Whether the method allows a capability. Raises LackingError with the reason if only the kernel lacks it."""
         capabilities = registry().capabilities(self.backend.name, self.method.name)
         if reason := capabilities.get(capability):
             raise LackingError(f"{LACKS} {capability}: {reason}")
@@ -38,7 +38,7 @@ class CheckContext(Driver):
 
     @cached_property
     def lacking(self) -> str:
-        """What the variant needs and the kernel declares that it lacks, with the reason; empty if it lacks nothing."""
+        """A capability that the variant needs and the kernel declares to lack, with the reason; empty if none."""
         settings = check_settings(self.method.name, self.method.settings, self.variant.settings)
         kernel = registry().kernel(self.backend.name, self.method.name)
         key, reason = lacking_setting(kernel, self.method, settings)
@@ -60,7 +60,7 @@ class CheckContext(Driver):
 
     @cached_property
     def batch_size(self) -> int:
-        """Rows of one step."""
+        """Number of rows of one step."""
         return int(self.create().settings.get("batch_size", 1))
 
     @property
@@ -70,17 +70,17 @@ class CheckContext(Driver):
 
     @property
     def is_exact(self) -> bool:
-        """Whether states are equal bit by bit for any division into calls: on the reference, which learns row by row.
+        """Whether states are equal bit by bit for any division into calls.
 
-        Except for methods with a `solution`, which sum the rows of a call in one product, and for models of labels,
-        which compute fewer outputs until all classes are known.
+        This holds on the reference, which learns row by row, except for methods with a `solution`, which sum the rows
+        of a call in one product, and for models of labels, which compute fewer outputs until all classes are known.
         """
         grows = self.method.traits.labels and self.variant.model is not LINEAR
         return self.is_reference and not (self.method.state.solution or grows)
 
     @cached_property
     def reference_missing(self) -> str:
-        """Why there is no reference to compare with; empty if there is one."""
+        """The reason why there is no reference for comparison; empty if there is one."""
         if self.is_reference:
             return "it is the reference"
         if REFERENCE not in registry().backends:
@@ -115,11 +115,11 @@ class CheckContext(Driver):
         *pairs : tuple
             (result, expected): learners, or arrays in host memory.
         of : str
-            What is compared. If it ends with a colon, the name of the array is appended.
+            Description of the comparison. If it ends with a colon, the name of the array is appended.
         exact : bool
             Whether the states of learners must be equal bit by bit; arrays are compared up to the bound.
         learn : callable
-            How the rows were learned, if not with `context.learn`: the condition number is measured with it.
+            The function that learned the rows, if not `context.learn`; the condition number is measured with it.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class CheckContext(Driver):
 
 
 def _size_of_difference(one: Any, other: Any, name: Any) -> str:
-    """The largest difference of two arrays of numbers, as text; empty if they cannot be subtracted."""
+    """The largest difference of two numeric arrays, as a string; empty if they cannot be subtracted."""
     if name not in one or name not in other or one[name].shape != other[name].shape or one[name].dtype.kind not in "fc":
         return ""
     return f", {name} by up to {np.abs(one[name].values - other[name].values).max(initial=0):.1e}"

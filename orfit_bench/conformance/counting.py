@@ -30,24 +30,24 @@ CUBIC = {
     "det": 1,
     "slogdet": 1,
 }
-"""Operations of a factorisation of an (m, n) matrix, in units of m n min(m, n), within a small factor."""
+"""Operations of a factorization of an (m, n) matrix, in units of m n min(m, n), within a small factor."""
 REDUCTIONS = ("sum", "prod", "mean", "max", "amax", "min", "amin", "any", "all", "count_nonzero", "norm")
-"""Functions that look at every entry of their first argument, and return fewer."""
+"""Functions that read every entry of their first argument and return fewer."""
 
 
 class Counted(np.ndarray[Any, Any]):
-    """An array whose arithmetic is counted, like that of all its results."""
+    """An array that counts operations on itself and on all results."""
 
     flops = 0.0
     in_double = 0.0
-    """The operations with a result in float64."""
+    """Number of operations with a result in float64."""
 
     def dot(self, b: Any, out: Any = None) -> Any:
-        """The same as `numpy.dot`, which is counted."""
+        """Call `numpy.dot`, which is counted."""
         return np.dot(self, b)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        """Count, and compute on plain arrays."""
+        """Count the operations, and compute on plain arrays."""
         plain = [_plain(a) for a in inputs]
         if "out" in more:
             more["out"] = tuple(_plain(a) for a in more["out"])
@@ -113,7 +113,7 @@ def _of_function(name: str, args: Any, result: Any) -> float:
         "einsum",
         "tensordot",
         "multi_dot",
-    ):  # at most what the operands and the result would need entry by entry
+    ):  # at most one operation per entry of the operands and the result
         operands = [a for a in _flat(args) if hasattr(a, "shape")]
         return float(max(math.prod(map(_size, operands)) * max(_size(result), 1), 1) ** 0.5 * 2)
     return float(_size(result))
@@ -130,7 +130,7 @@ class Counting:
         self._kernel = kernel
 
     def __getattr__(self, name: str) -> Any:
-        if name == "for_network":  # networks are learned by `update` then, which is counted
+        if name == "for_network":  # networks then use `update`, which is counted
             raise AttributeError(name)
         function = getattr(self._kernel, name)
 
@@ -142,13 +142,13 @@ class Counting:
 
 
 def count_flops(context: CheckContext, d: int) -> float:
-    """The number of operations with which a learner learns rows of d features."""
+    """The number of operations for learning rows of d features."""
     _count(context, d)
     return Counted.flops
 
 
 def share_in_double(context: CheckContext, d: int) -> float:
-    """The share of these operations whose results are in float64."""
+    """The share of the operations whose results are in float64."""
     _count(context, d)
     return Counted.in_double / max(Counted.flops, 1)
 

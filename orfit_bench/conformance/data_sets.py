@@ -16,9 +16,9 @@ from orfit_bench.spec.law import to_numpy64
 
 Array = NDArray[Any]
 WIDE, TALL = (20, 40), (300, 12)
-"""Rows and features: fewer rows than features, and more."""
+"""Numbers of rows and features: fewer rows than features, and more."""
 OWN = "its own"
-"""The data set of a law that makes its rows itself."""
+"""The data set of a law that creates its rows itself."""
 
 
 def gaussian(n: int, d: int, rng: np.random.Generator) -> Array:
@@ -27,7 +27,7 @@ def gaussian(n: int, d: int, rng: np.random.Generator) -> Array:
 
 
 def digits(n: int, d: int, rng: np.random.Generator) -> Array:
-    """Real images: the d pixels of largest variance, of images drawn at random, with a little noise to break ties."""
+    """Real images drawn at random: the d pixels of largest variance, with a little noise to break ties."""
     images: Array = registry().streams["digits"].load().X
     varying = np.argsort(-images.var(axis=0))[:d]
     return images[rng.permutation(len(images))[:n]][:, varying] + 0.01 * rng.standard_normal((n, d))
@@ -55,7 +55,7 @@ def data_sets_of(law: Law) -> tuple[str, ...]:
 
 
 def draw_rows(data_set: str, shape: str, dtype: str, seed: int = 0) -> Rows:
-    """Rows of a data set, rounded to dtype so that the learner and the exact solution see the same numbers."""
+    """Rows of a data set, rounded to the dtype so that the learner and the exact solution use the same numbers."""
     rng = np.random.default_rng(seed)
     n, d = WIDE if shape == "wide" else TALL
     X, y = _draw_linear(DATA_SETS.get(data_set, gaussian), n, d, rng)

@@ -21,7 +21,7 @@ KINDS_OF_RECORDS = ("rls", "class_rls", "oja")
 
 
 def find_metric_defects(metric: Metric) -> Iterator[str]:
-    """Yield what is wrong: an unknown direction, values that are neither finite nor None, records that it changes."""
+    """Yield the defects: an unknown direction, values that are neither finite nor None, changed records."""
     directions = get_args(Direction)
     if metric.better not in directions:
         yield f"better={metric.better!r}, want one of {', '.join(directions)}"
@@ -46,26 +46,26 @@ def find_metric_defects(metric: Metric) -> Iterator[str]:
 
 
 def _is_finite(value: object) -> bool:
-    """Whether it is a real number that float64 holds."""
+    """Whether the value is a finite real number in float64."""
     return isinstance(value, (int, float, np.integer, np.floating)) and math.isfinite(value)
 
 
 class MeasuredRecords(NamedTuple):
-    """What a metric did with the record of each of some methods."""
+    """The results of a metric for the records of some methods."""
 
     values: dict[str, Any]
     memory: dict[str, Any]
-    """What its `memory` returned."""
+    """The return values of its `memory`."""
     changed: list[str]
-    """Methods whose learner it changed."""
+    """The methods whose learner the metric changed."""
 
     def joined(self, other: MeasuredRecords) -> MeasuredRecords:
-        """The same of these methods and others."""
+        """The results of these and other methods together."""
         return MeasuredRecords(self.values | other.values, self.memory | other.memory, self.changed + other.changed)
 
 
 def _measured(metric: Metric, methods: Iterable[str]) -> MeasuredRecords:
-    """What the metric does with the records of these methods, of those that can learn."""
+    """The results of the metric for the records of these methods, if they can learn."""
     found = MeasuredRecords({}, {}, [])
     for record in _records(methods):
         name, before = record.learner.rule.method.name, record.learner.state().copy(deep=True)
@@ -78,7 +78,7 @@ def _measured(metric: Metric, methods: Iterable[str]) -> MeasuredRecords:
 
 
 def _read_only(values: Any) -> NDArray[Any]:
-    """An array that cannot be written to, as those of the records of a run."""
+    """A read-only array, as in the records of a run."""
     array = np.array(values)
     array.flags.writeable = False
     return array
@@ -96,7 +96,7 @@ def _records(methods: Iterable[str]) -> Iterator[Record]:
         data = Data(rows[:30], learned, test=(rows[30:], held_out), tasks=(0, 15, 30))
         try:
             learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
-        except Exception:  # the checks of this method say why
+        except Exception:  # the checks of this method report it
             continue
         yield Record(
             data=data,
@@ -116,7 +116,7 @@ def _records(methods: Iterable[str]) -> Iterator[Record]:
 
 
 def find_experiment_defects(experiment: Experiment) -> Iterator[str]:
-    """Yield what is wrong: a runner that cannot be imported or called."""
+    """Yield the defects: a runner that cannot be imported or called."""
     module, _, function = experiment.runner.partition(":")
     try:
         runner = getattr(importlib.import_module(module), function)

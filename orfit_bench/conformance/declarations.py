@@ -1,4 +1,4 @@
-"""Checks of streams, metrics, models and experiments: does what they return match what they declare?"""
+"""Checks that the return values of streams, metrics, models and experiments match their declarations."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def check_stream(stream: Stream) -> list[str]:
     Parameters
     ----------
     stream : Stream
-        Loaded twice. It is not checked if its `probe` gives a reason why it cannot be loaded here.
+        The stream, which is loaded twice. It is not checked if its `probe` gives a reason why it cannot be loaded here.
 
     Returns
     -------
     list of str
-        What is wrong: the data differ between two loads, shapes do not match, values are not finite, the tasks do not
-        cover the rows, or methods that learn what the stream offers would refuse its rows. Empty if nothing is.
+        The defects: the data differ between two loads, shapes do not match, values are not finite, the tasks do not
+        cover the rows, or methods that learn what the stream offers would refuse its rows. Empty if there are none.
 
     Examples
     --------
@@ -45,12 +45,13 @@ def check_metric(metric: Metric) -> list[str]:
     Parameters
     ----------
     metric : Metric
-        It may be None (not applicable) for some records. If it is None for all, methods of plugins are tried.
+        The metric. It can be None (not applicable) for some records. If it is None for all, methods of plugins are
+        tried.
 
     Returns
     -------
     list of str
-        What is wrong: the direction, a value that is not finite, or a learner that was changed. Empty if nothing is.
+        The defects: the direction, a value that is not finite, or a learner that was changed. Empty if there are none.
 
     Examples
     --------
@@ -63,13 +64,13 @@ def check_metric(metric: Metric) -> list[str]:
 
 
 def check_model(model: Model) -> list[str]:
-    """Check a model: predictions, and its derivatives against central differences of its predictions.
+    """Check a model: its predictions, and its derivatives against central differences of its predictions.
 
     Parameters
     ----------
     model : Model
-        Checked with three features and one output, and with two outputs where it takes these; with `vjp`,
-        `jacobians`, `layers` and `with_outputs` where it has them.
+        The model, which is checked with three features and one output, and with two outputs if it supports them; also
+        `vjp`, `jacobians`, `layers` and `with_outputs` if it has them.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def check_experiment(experiment: Experiment) -> list[str]:
     Parameters
     ----------
     experiment : Experiment
-        Names its runner as "package.module:function".
+        The experiment, which names its runner as "package.module:function".
 
     Returns
     -------
@@ -112,7 +113,7 @@ class Declared(NamedTuple):
 
     plugin: str
     hook: str
-    """Of those of CHECKS."""
+    """The hook, one of CHECKS."""
     name: str
 
 
@@ -127,7 +128,7 @@ CHECKS: dict[str, Callable[[Any], list[str]]] = {
 def list_declared(names: Sequence[str] = ()) -> list[Declared]:
     """The streams, metrics, models and experiments to check.
 
-    Only those of the named plugins and distributions, and those that are named themselves; all if nothing is named.
+    With names, only those of the named plugins and distributions and those named themselves; otherwise all.
     """
     found = []
     for plugin in registry().plugins:
@@ -138,14 +139,14 @@ def list_declared(names: Sequence[str] = ()) -> list[Declared]:
 
 
 def check_declared(declared: Declared) -> list[str]:
-    """What is wrong with one of them."""
+    """The defects of a declaration."""
     plugins = [plugin for plugin in registry().plugins if plugin.name == declared.plugin]
     items = [item for plugin in plugins for item in _offers(plugin, declared.hook) if item.name == declared.name]
     return [defect for item in items for defect in CHECKS[declared.hook](item)]
 
 
 def check_plugins(names: Sequence[str] = ()) -> tuple[int, list[str]]:
-    """The number of streams, metrics, models and experiments, and what is wrong with them: see `list_declared`."""
+    """The number of streams, metrics, models and experiments, and their defects; see `list_declared`."""
     found = list_declared(names)
     return len(found), [defect for one in dict.fromkeys(found) for defect in check_declared(one)]
 
@@ -157,7 +158,7 @@ def _offers(plugin: Any, hook: str) -> Sequence[Any]:
 def _found(
     kind: type[Stream | Metric | Model | Experiment], defects: Callable[[Any], Iterator[str]], declared: object
 ) -> list[str]:
-    """The defects; an exception is one of them. TypeError if it is none of this kind."""
+    """The defects, including exceptions. Raises TypeError if the declaration is not of this kind."""
     what, found = kind.__name__.lower(), list[str]()
     if not isinstance(declared, kind):
         raise TypeError(f"check_{what}: got {declared!r}, want a {kind.__name__}")

@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Driver:
-    """Draws rows for a method, and creates and trains its learners on a backend in a dtype."""
+    """Draws rows for a method, and creates and trains learners on a backend in a dtype."""
 
     method: Method
     backend: Backend
@@ -46,7 +46,7 @@ class Driver:
         return learner
 
     def initialize(self, chunk: Chunk) -> Any:
-        """Create a learner that knows the sizes of the rows and has learned nothing."""
+        """Create a learner that knows the sizes of the rows but has learned nothing."""
         return self.train(chunk.cut(0, 0))
 
     @property
@@ -64,7 +64,7 @@ class Driver:
         return chunk
 
     def accepts(self, chunk: Chunk) -> bool:
-        """Whether the method learns such rows; a loss may require targets of -1 and 1, or probabilities."""
+        """Whether the method learns such rows; a loss can require targets of -1 and 1, or probabilities."""
         if self.method.kernel.validate_rows is None or chunk.y is None:
             return True
         Y = chunk.y.reshape(len(chunk.X), -1)
@@ -82,14 +82,14 @@ class Driver:
         return None if predictions is None else np.asarray(learner.backend.asnumpy(predictions))
 
     def learn_raw(self, learner: Any, chunk: Chunk) -> Any:
-        """The same as `learn`, but return the array of the backend."""
+        """Like `learn`, but return the array of the backend."""
         if not self.method.traits.supervised:
             learner.partial_fit(chunk.X)
             return None
         return learner.prequential(chunk.X, chunk.y, **chunk.time_varying)
 
     def learn_silently(self, learner: Any, chunk: Chunk) -> None:
-        """Learn the rows without predictions, passed by keyword; a single row takes the short path for one row."""
+        """Learn the rows without predictions, passed by keyword; a single row uses the code for one row."""
         if self.method.traits.supervised:
             learner.partial_fit(X=chunk.X, y=chunk.y, **chunk.time_varying)
         else:
@@ -107,7 +107,7 @@ class Driver:
         return np.asarray(learner.backend.asnumpy(self.predict_raw(learner, X)))
 
     def predict_raw(self, learner: Any, X: Array) -> Any:
-        """The same as `predict`, but return the array of the backend."""
+        """Like `predict`, but return the array of the backend."""
         if not self.method.traits.supervised:
             return learner.inverse_transform(learner.backend.asnumpy(learner.transform(X)))
         return (learner.decision_function if self.method.traits.labels else learner.predict)(X)
@@ -133,18 +133,18 @@ class Driver:
         return np.concatenate(known) if known else None
 
     def encode_targets(self, learner: Any, chunk: Chunk) -> Array:
-        """Y (n, r) as the kernel learned it: labels one-hot, in the order in which the classes appeared."""
+        """Y (n, r) as the kernel learned it: labels are one-hot, in order of appearance of the classes."""
         y = np.asarray(chunk.y)
         if self.method.traits.labels:
             return np.asarray(y[:, None] == learner.classes_, float)
         return np.asarray(to_numpy64(y).reshape(len(y), -1))
 
     def initial_weights(self, learner: Any, chunk: Chunk) -> Array:
-        """The weights before the first row, in the shape (p, r) that they have now."""
+        """The weights before the first row, in their current shape (p, r)."""
         if self.method.traits.labels:
             return np.zeros(learner.array(self.method.state.weights).shape)
         return np.asarray(to_numpy64(self.initialize(chunk).array(self.method.state.weights)))
 
     def supports(self, capability: str) -> bool:
-        """Whether the method allows a capability, and the kernel offers it."""
+        """Whether the method allows a capability and the kernel supports it."""
         return not registry().capabilities(self.backend.name, self.method.name).get(capability, "not allowed")

@@ -1,4 +1,4 @@
-"""A report as files: JSON with everything, and JUnit for continuous integration."""
+"""A report as files: JSON with all results, and JUnit for continuous integration."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from orfit_bench.conformance.result import EXPECTED, FAILED, SKIPPED, UNPROVEN, 
 from orfit_bench.jobs.provenance import provenance
 
 SCHEMA = 2
-"""Version of the JSON; increased if its readers must change. In version 1, "results" was called "records"."""
+"""Version of the JSON, increased if readers must change. In version 1, "results" was called "records"."""
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that are not allowed in XML, not even escaped."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """The command of a run, its duration in seconds, when it finished, and the machine and versions."""
+    """The command of a run, its duration in seconds, its end, and the machine and versions."""
 
     command: str
     seconds: float
@@ -36,7 +36,7 @@ class RunInfo:
 
 
 def as_json(report: Report, run: RunInfo) -> str:
-    """Everything as JSON. Numbers that JSON cannot express are texts that `float` reads: "inf", "nan"."""
+    """The report as JSON. Numbers that JSON cannot represent are strings that `float` reads: "inf", "nan"."""
     content = {
         "schema": SCHEMA,
         "passed": report.passed,
@@ -63,7 +63,7 @@ def _finite(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_junit(report: Report, run: RunInfo) -> bytes:
-    """A test case for each result and each problem; an expected failure is a skipped one, as pytest writes it."""
+    """A test case for each result and each problem; expected failures are marked as skipped, as in pytest."""
     suites = ET.Element("testsuites")
     counts = report.counts
     failing: list[Status] = [FAILED] if report.allow_unproven else [FAILED, UNPROVEN]

@@ -1,4 +1,4 @@
-"""The failures of a run as messages: failures with the same cause are combined, and causes come first."""
+"""The failures of a run as messages: failures with the same cause are combined, and causes are listed first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orfit_bench.conformance.check import FIRST, SMOKE, rank
 from orfit_bench.conformance.result import FAILED, CheckResult
 
 MAX_CONSEQUENCES = 5
-"""Up to this number, failures are described one by one although another failure may explain them."""
+"""Up to this number, failures are described one by one even if another failure may explain them."""
 NUMBERS = re.compile(r"\d[\d.e+-]*")
 
 
@@ -21,7 +21,8 @@ class Failure:
     Attributes
     ----------
     results : tuple of CheckResult
-        The checks: a single one, one in several dtypes, all with the same cause, or perhaps consequences of another.
+        The checks: a single check, one check in several dtypes, checks with the same cause, or possible consequences
+        of another failure.
     are_consequences : bool
         Whether an earlier failure may explain them.
     """
@@ -47,7 +48,7 @@ class Failure:
 
 
 def failures(results: Iterable[CheckResult]) -> list[Failure]:
-    """The failed checks, grouped by kernel and cause; what may explain other failures comes first."""
+    """The failed checks, grouped by kernel and cause; failures that may explain others come first."""
     found: dict[tuple[str, ...], list[CheckResult]] = {}
     for result in results:
         if result.status == FAILED:
@@ -59,7 +60,7 @@ def failures(results: Iterable[CheckResult]) -> list[Failure]:
 
 
 def _key(result: CheckResult) -> tuple[str, ...]:
-    """What the failures of one message have in common: the cause, or the check and its reason without numbers."""
+    """The key of the failures of one message: the cause, or the check and its reason without numbers."""
     cause = result.cause or (result.reason if result.check == SMOKE else "")
     return (cause,) if cause else (result.check, NUMBERS.sub("", result.reason))
 

@@ -36,12 +36,12 @@ def arrays_of(learner: Any) -> Any:
 
 
 def bytes_of(arrays: Any) -> int:
-    """The bytes of arrays of any library, at their full length."""
+    """The number of bytes of arrays of any library, at their full length."""
     return sum(math.prod(a.shape) * host_dtype(a).itemsize for a in arrays)
 
 
 def host_arrays_of(learner: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """Copies of the fields in host memory, growing ones cut to what is used."""
+    """Copies of the fields in host memory; growing fields are cut to the used part."""
     return layout_of(learner).arrays(arrays_of(learner))
 
 
@@ -57,7 +57,7 @@ def with_kernel(learner: Any, wrap: Callable[[Any], Any]) -> Any:
 
 
 class WatchedKernel:
-    """A kernel whose functions that learn are called through `call(function, *arguments)`, and which binds none."""
+    """A kernel whose learning functions are called through `call(function, *arguments)`, without bound functions."""
 
     def __init__(self, kernel: Any, call: Callable[..., Any]) -> None:
         self._kernel, self._call = kernel, call
@@ -72,7 +72,7 @@ class WatchedKernel:
 
 
 def numbers_outside(kind: SettingType) -> list[float]:
-    """Numbers that a setting of this type refuses: beyond its finite ends, and ends that do not belong to its range."""
+    """Numbers that a setting of this type refuses: beyond its finite ends, and open ends of its range."""
     if not isinstance(kind, Number | Integer):
         return []
     closed = kind.closed if isinstance(kind, Number) else "both"

@@ -20,11 +20,11 @@ from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 
 TIMEOUT = 60.0
-"""Seconds that a check may take."""
+"""Time limit of a check, in seconds."""
 SLOW_FACTOR = 10
-"""A slow check may take this many times the timeout."""
+"""Factor of the time limit for slow checks."""
 MAX_TIMEOUTS = 5
-"""After this many timeouts of a kernel its other checks fail without being run: it hangs."""
+"""Number of timeouts of a kernel after which its other checks fail without being run."""
 
 
 def conform_isolated(
@@ -43,7 +43,7 @@ def conform_isolated(
     """Check methods, backends or plugins in worker processes.
 
     Each kernel learns its first rows before the other processes start; if it cannot, its other checks are not run.
-    No kernel is loaded in this process. A check fails if its process dies or its time is up. If a process
+    Kernels are not loaded in this process. A check fails if its process dies or exceeds the time limit. If a process
     dies while it loads a kernel, before any check, the report has a problem.
 
     Parameters
@@ -51,7 +51,7 @@ def conform_isolated(
     *names, backends, dtypes, only, seed, slow, progress, allow_unproven, exit_first
         As for `conform`.
     timeout : float
-        Seconds that a check may take; a slow check may take ten times as long.
+        Time limit of a check, in seconds; slow checks get ten times as long.
     workers : int, optional
         Number of processes. Default: the number of cores, at most 8.
 
@@ -63,7 +63,7 @@ def conform_isolated(
     Raises
     ------
     ValueError
-        If an argument is invalid, or a plugin was registered in this process only: use `conform`.
+        If an argument is invalid, or if a plugin is only registered in this process: use `conform`.
     """
     if not timeout > 0:
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
@@ -85,13 +85,13 @@ def conform_isolated(
             make_report, partial=bool(only), named=named, stopped=exit_first, everything=everything, checked=checked
         )
         report: Report = processes[0].call(Call(make, (plan, run.in_order()), START_SECONDS))
-    if problems and not plan:  # which say why
+    if problems and not plan:  # the problems explain it
         report = replace(report, problems=[line for line in report.problems if not line.startswith(NO_CHECKS)])
     return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
 
 
 def _check_declared(processes: Sequence[Process], named: Sequence[str], timeout: float) -> tuple[int, list[str]]:
-    """The number of streams, metrics, models and experiments, and what is wrong with them, each within its time."""
+    """The number of streams, metrics, models and experiments, and their defects, each with a time limit."""
     found: list[Declared] = processes[0].call(Call(list_declared, (named,), START_SECONDS))
     distinct, defects = list(dict.fromkeys(found)), list[str]()
     answers = dict(spread(processes, enumerate(Call(check_declared, (one,), timeout) for one in distinct)))
@@ -109,7 +109,7 @@ def _parts(backend: str, method: str) -> list[tuple[str, Any]]:
 def _plan(
     processes: Sequence[Process], pairs: Sequence[Pair], selection: tuple[Any, ...]
 ) -> tuple[list[PlannedCheck], dict[Pair, KernelInfo], list[str]]:
-    """The plan, what is known of each kernel, and why some kernels cannot be loaded."""
+    """The plan, information about each kernel, and the reasons why some kernels cannot be loaded."""
     calls = enumerate(Call(_load_and_plan, (*pair, *selection), START_SECONDS) for pair in pairs)
     answers = dict(spread(processes, calls))
     plan, kernels, problems = [], {}, []
@@ -125,25 +125,25 @@ def _plan(
 def _load_and_plan(backend: str, method: str, *selection: Any) -> tuple[list[PlannedCheck], KernelInfo] | str:
     try:
         return plan_pair(backend, method, *selection), kernel_info(backend, method)
-    except BaseException as error:  # anybody's code, loaded for the first time
+    except BaseException as error:  # third-party code, loaded for the first time
         return describe(error)
 
 
 class Run:
-    """The results of a plan, as far as its checks have run.
+    """The results of the checks of a plan that have run so far.
 
     Parameters
     ----------
     plan : sequence of PlannedCheck
-        What is to run.
+        The checks to run.
     kernels : dict
-        What is known of each kernel.
+        Information about each kernel.
     timeout : float
-        Seconds that a check may take.
+        Time limit of a check, in seconds.
     progress : callable
         Called after each check.
     exit_first : bool
-        Whether no further check is started once one has failed.
+        Whether to stop starting checks once one has failed.
     """
 
     def __init__(
@@ -162,14 +162,14 @@ class Run:
         """The failures of kernels that do not learn their first rows."""
 
     def run(self, processes: Sequence[Process], only: str = "") -> None:
-        """Run the checks that have not run yet, or those of one name."""
+        """Run the checks that have not run yet, or only those with one name."""
         for number, answer in spread(processes, self._calls(only)):
             item = self.plan[number]
             self.timeouts[item.backend, item.method] += isinstance(answer, TimeoutError)
             self._keep(number, self._fail(item, str(answer)) if isinstance(answer, Exception) else answer)
 
     def remaining(self) -> int:
-        """The number of checks that are still to be run in a process."""
+        """The number of checks that remain to be run in a process."""
         if self.exit_first and self.has_failed:
             return 0
         return len(self.plan) - len(self.results)

@@ -13,7 +13,7 @@ from orfit_bench.learners.restoring import restore
 
 
 def large_fields(learner: Any) -> list[str]:
-    """The numeric fields with a nonzero entry; not roots, whose squares would overflow."""
+    """The numeric fields with a nonzero entry, except roots, whose squares would overflow."""
     fields = [f.name for f in layout_of(learner).fields if f.compared == "entries" and not f.role.endswith("root")]
     arrays = host_arrays_of(learner)
     return [name for name in fields if arrays[name].dtype.kind == "f" and arrays[name].any()]

@@ -22,18 +22,18 @@ from orfit_bench.spec import Equality, Law, Measured, Rows, bound
 
 
 class LawCase(NamedTuple):
-    """A law with the methods that it involves: one, the two of an equality, or none (a theorem)."""
+    """A law with the methods that it involves: one, two for an equality, or none for a theorem."""
 
     methods: tuple[str, ...]
     law: Law
 
     @property
     def name(self) -> str:
-        """The methods as one text."""
+        """The methods as one string."""
         return " = ".join(self.methods) or "(no learner)"
 
     def absence(self, backend: str) -> str:
-        """Why the law cannot be measured on a backend; empty if it can."""
+        """The reason why the law cannot be measured on a backend; empty if it can."""
         known = registry()
         if missing := [name for name in self.methods if name not in known.methods]:
             return f"no method {missing[0]!r} is installed"
@@ -105,15 +105,15 @@ def measure_law(
     data_set : str
         One of `data_sets_of(case.law)`.
     backend, dtype, seed
-        Of the learners; the seed also draws the rows. For a law of complex numbers, a real dtype stands for the complex
-        one of its precision.
+        Those of the learners; the seed also draws the rows. For a law of complex numbers, a real dtype stands for the
+        complex dtype of its precision.
     create : callable
         Creates the learners, by default `orfit_bench.create`.
 
     Returns
     -------
     Deviation
-        Of the data set; inconclusive if the law guarantees nothing for it in this dtype.
+        The deviation on the data set; inconclusive if the law guarantees nothing for it in this dtype.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def measure_law(
 
 
 def _measured(law: Law, create: Callable[..., Any], rows: Rows) -> Measured:
-    """What the author's function returned; TypeError if it is something else."""
+    """The return value of the author's function. Raises TypeError if it is not a Measured."""
     found = law.check(create, rows)
     if not isinstance(found, Measured):
         got = "None" if found is None else type(found).__name__
@@ -154,7 +154,7 @@ def _measured(law: Law, create: Callable[..., Any], rows: Rows) -> Measured:
 
 
 def _inconclusive(law: Law, rows: Rows, dtype: str, allowed: float) -> str:
-    """Why the law guarantees nothing for these rows in this dtype; empty if it does."""
+    """The reason why the law guarantees nothing for these rows in this dtype; empty if it does."""
     limit = float(np.finfo(dtype).eps) ** -0.5
     if law.shape == "wide" and np.linalg.cond(rows.X) > limit:
         return f"the condition number is above {limit:.0e}, so in {dtype} such rows count as dependent"

@@ -1,4 +1,4 @@
-"""Defects of models: predictions, and derivatives in each form in which a model may give them."""
+"""Defects of models: predictions, and derivatives in each form that a model can provide."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Array = NDArray[Any]
 FEATURES = 3
 STEP = 1e-6
 DEVIATION = 1e-5
-"""The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
+"""The largest relative deviation of a Jacobian from central differences, with this step, that rounding can explain."""
 FINE = float(np.finfo(float).eps)
 ROUNDING = 1e-9
-"""The relative deviation of two ways to compute a number in float64 that rounding can explain."""
+"""The largest relative deviation of two ways to compute a number in float64 that rounding can explain."""
 
 
 class _DefectError(Exception):
-    """A function of the model changed what it was given, or returned no real numbers."""
+    """A function of the model changed its arguments, or did not return real numbers."""
 
 
 def find_model_defects(model: Model) -> Iterator[str]:
-    """Yield what is wrong: the name, shapes, derivatives that are not those of predictions, arguments that are changed.
+    """Yield the defects: the name, shapes, derivatives that do not match the predictions, changed arguments.
 
-    Models that take two outputs are checked with these, too, if one output has no defect.
+    Models that support two outputs are also checked with two, if there is no defect with one.
     """
     if defect := _find_wrong_name(model):
         yield defect
@@ -50,7 +50,7 @@ def find_model_defects(model: Model) -> Iterator[str]:
 
 
 def _find_defects(model: Model, outputs: int) -> Iterator[str]:
-    """Yield what is wrong with so many outputs, at most one defect beside that of the first weights."""
+    """Yield the defects with this number of outputs: at most one in addition to that of the first weights."""
     rng = np.random.default_rng(0)
     if defect := _find_wrong_start(model, outputs):
         yield defect
@@ -72,17 +72,17 @@ def _find_defects(model: Model, outputs: int) -> Iterator[str]:
 
 
 def _takes_two_outputs(model: Model) -> bool:
-    """Whether the model has weights for two outputs, and predicts two numbers for a row with them."""
+    """Whether the model has weights for two outputs and predicts two numbers for a row with them."""
     X = np.ones((5, FEATURES))
     try:
         w = _choose_weights(model, np.ones(model.size(FEATURES, 2)), X, 2)
         return np.shape(model.predict(w, X)) == (len(X), 2)
-    except Exception:  # a model of one output may refuse any other number of them in its own way
+    except Exception:  # a model of one output can refuse other numbers of outputs in its own way
         return False
 
 
 def _find_wrong_name(model: Model) -> str:
-    """What is wrong with the name; empty if nothing is."""
+    """The defect of the name; empty if there is none."""
     if not isinstance(model.name, str):
         return f"its name is {model.name!r}, want a text"
     if model.name == LINEAR.name and model is not LINEAR:
@@ -98,7 +98,7 @@ def _call(function: Callable[..., Any], name: str, *arguments: Array) -> Array:
 
 
 def _result(function: Callable[..., Any], name: str, *arguments: Array) -> Any:
-    """What a function of the model returns, which must not write to its arguments."""
+    """The return value of a function of the model, which must not write to its arguments."""
     before = [a.copy() for a in arguments]
     result = function(*arguments)
     if not all(map(np.array_equal, arguments, before)):
@@ -107,7 +107,7 @@ def _result(function: Callable[..., Any], name: str, *arguments: Array) -> Any:
 
 
 def _numbers(result: Any, name: str) -> Array:
-    """A copy of real numbers; learners take arrays of these alone."""
+    """A copy of real numbers; learners only accept arrays of real numbers."""
     if isinstance(result, np.ma.MaskedArray):
         raise _DefectError(f"{name} gives a masked array, want plain numbers: fill what is masked")
     if not (hasattr(result, "dtype") and hasattr(result, "shape")):
@@ -120,7 +120,7 @@ def _numbers(result: Any, name: str) -> Array:
 def _is_close(a: Array, b: Array, *sources: Array) -> bool:
     """Whether arrays agree to rounding, relative to the largest number; NaN agrees with nothing.
 
-    Their precision is that of the coarsest, or of the sources that they were computed from.
+    Their precision is that of the coarsest array or source from which they were computed.
     """
     eps = max(spacing(one) for one in (a, b, *sources))
     return _agree(a, b, max(ROUNDING, eps**0.5 if eps > FINE else 0.0))
@@ -131,7 +131,7 @@ def _agree(a: Array, b: Array, tolerance: float) -> bool:
 
 
 def _find_wrong_start(model: Model, outputs: int) -> str:
-    """What is wrong with the first weights; empty if nothing is."""
+    """The defect of the first weights; empty if there is none."""
     p = model.size(FEATURES, outputs)
     starts = [model.start(np.random.default_rng(0).standard_normal, FEATURES, outputs) for _ in range(2)]
     if starts[0] is None:
@@ -143,7 +143,7 @@ def _find_wrong_start(model: Model, outputs: int) -> str:
 
 
 def _choose_weights(model: Model, normal: Array, X: Array, outputs: int) -> Array:
-    """Weights at which predictions are finite, if there are some: a model may be defined for positive ones only."""
+    """Weights with finite predictions, if there are any: a model can be defined only for positive weights."""
     start = model.start(np.random.default_rng(0).standard_normal, FEATURES, outputs)
     choices: list[Array] = [0.5 * normal, abs(normal)] + ([] if start is None else [np.array(start)])
     for w in choices:
@@ -155,7 +155,7 @@ def _choose_weights(model: Model, normal: Array, X: Array, outputs: int) -> Arra
 
 
 def _find_wrong_predictions(model: Model, w: Array, X: Array, outputs: int) -> str:
-    """What is wrong with predictions; empty if nothing is."""
+    """The defect of the predictions; empty if there is none."""
     predictions = _call(model.predict, "predict", w, X)
     if predictions.shape != (len(X), outputs):
         return f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), outputs)}"
@@ -172,7 +172,7 @@ def _jacobian(model: Model, w: Array, x: Array) -> Array:
 
 
 def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
-    """What is wrong with the Jacobian, beside central differences; empty if nothing is."""
+    """The defect of the Jacobian, compared with central differences; empty if there is none."""
     p = len(w)
     for x in X:
         J = _jacobian(model, w, x)
@@ -190,7 +190,7 @@ def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
 
 
 def _find_wrong_jacobians(model: Model, w: Array, X: Array, outputs: int) -> str:
-    """What is wrong with the Jacobians of several rows; empty if nothing is."""
+    """The defect of the Jacobians of several rows; empty if there is none."""
     assert model.jacobians is not None
     J, want = _call(model.jacobians, "jacobians", w, X), np.stack([_jacobian(model, w, x) for x in X])
     if J.shape != want.shape:
@@ -199,7 +199,7 @@ def _find_wrong_jacobians(model: Model, w: Array, X: Array, outputs: int) -> str
 
 
 def _find_wrong_vjp(model: Model, w: Array, X: Array, outputs: int) -> str:
-    """What is wrong with the sum of gradients; empty if nothing is."""
+    """The defect of the sum of gradients; empty if there is none."""
     assert model.vjp is not None
     E = np.linspace(-1.0, 2.0, len(X) * outputs).reshape(len(X), outputs)
     g = _call(model.vjp, "vjp", w, X, E)
@@ -213,7 +213,7 @@ def _find_wrong_vjp(model: Model, w: Array, X: Array, outputs: int) -> str:
 
 
 def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:
-    """What is wrong with the layers: shapes, or a gradient by a matrix that is no product with the layer's input."""
+    """The defect of the layers: shapes, or a gradient that is not a product with the layer's input; else empty."""
     if not (model.layers and model.shapes):
         return "it declares one of shapes and layers: want both, or none"
     given, end = model.shapes(FEATURES, outputs), 0
@@ -240,7 +240,7 @@ def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:
 
 
 def _find_wrong_outputs(model: Model, w: Array, X: Array, outputs: int) -> str:
-    """What is wrong with a model to which an output is added, before the first one, and taken away again."""
+    """The defect after adding an output before the first one and removing it again; empty if there is none."""
     assert model.with_outputs is not None
     before = _call(model.predict, "predict", w, X)
     more = np.asarray(model.with_outputs(w.copy(), FEATURES, (-1, *range(outputs))))

@@ -43,7 +43,7 @@ def run_variants(one: Check, item: PlannedCheck) -> Outcome:
         try:
             if context.lacking:
                 raise LackingError(context.lacking)
-            one.needs(context)  # LackingError, if the kernel lacks it
+            one.needs(context)  # raises LackingError if the kernel lacks it
             deviation = _run_function(one, context)
         except NotApplicable as reason:
             skipped.append((str(context.variant), str(reason)))
@@ -54,7 +54,7 @@ def run_variants(one: Check, item: PlannedCheck) -> Outcome:
             return Outcome(UNPROVEN, str(reason), largest)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # SystemExit too: the code under test is anybody's
+        except BaseException as error:  # SystemExit too: third-party code is under test
             if isinstance(error, DivergedError) and _may_diverge(context):
                 skipped.append((str(context.variant), "a step was refused, and the problem is too ill-conditioned"))
             else:
@@ -79,12 +79,12 @@ def run_variants(one: Check, item: PlannedCheck) -> Outcome:
 
 
 def _reasons(skipped: Sequence[tuple[str, str]]) -> str:
-    """The reason that all variants share, or that of each variant."""
+    """The common reason of all variants, or the reason of each variant."""
     return skipped[0][1] if len({reason for _, reason in skipped}) == 1 else _each(skipped)
 
 
 def _each(skipped: Sequence[tuple[str, str]]) -> str:
-    """Each reason once, with the first of the variants for which it holds."""
+    """Each reason once, with the first variant for which it holds."""
     variants: dict[str, list[str]] = {}
     for variant, reason in skipped:
         variants.setdefault(reason, []).append(variant)
@@ -93,7 +93,7 @@ def _each(skipped: Sequence[tuple[str, str]]) -> str:
 
 
 def _run_function(one: Check, context: CheckContext) -> Deviation | Note | None:
-    """Run the check, with every unexpected warning an error."""
+    """Run the check, treating unexpected warnings as errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", AccuracyWarning)
@@ -115,13 +115,13 @@ def _off_by(deviation: Deviation) -> str:
 
 
 def _settings(one: Check, context: CheckContext, failure: Deviation | BaseException) -> str:
-    """How the reason of a failure begins: with the settings that were used, if they are known."""
+    """The beginning of the reason of a failure: the settings, if they are known."""
     settings = getattr(failure, "settings", "") or ("" if one.own_settings else str(context.variant))
     return f"with {settings}: " if settings else ""
 
 
 def _failure(one: Check, context: CheckContext, error: BaseException, largest: Deviation | None) -> Outcome:
-    """A violation in its own words; another error in one line, with the line of code that raised it."""
+    """The outcome of a failure: the message of a violation, or another error in one line with its line of code."""
     settings = _settings(one, context, error)
     if isinstance(error, Violation):
         return Outcome(FAILED, f"{settings}{error}", largest)

@@ -1,4 +1,4 @@
-"""The plan of a run: which checks apply to which method on which backend in which dtype."""
+"""The plan of a run: the checks that apply to each method on each backend in each dtype."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def plan_pair(
 ) -> list[PlannedCheck]:
     """Every check that applies to one method on one backend.
 
-    If the kernel cannot be loaded, only the first check, whose failure says why.
+    If the kernel cannot be loaded, only the first check, whose failure gives the reason.
     """
     found: list[PlannedCheck] = []
     available = not registry().absence(backend, method)
-    loadable = _is_loadable(backend, method)  # what a check needs is known only of kernels that can be loaded
+    loadable = _is_loadable(backend, method)  # the needs of a check are known only for kernels that can be loaded
     lacks = registry().capabilities(backend, method)
     for dtype in dict.fromkeys(dtypes):
         if (dtype == "float32" and available and lacks["float32"]) or (
@@ -62,7 +62,7 @@ def plan_pair(
 
 
 def _applies(one: Check, context: CheckContext) -> bool:
-    """Whether a check applies to a kernel, even if it will be skipped because the kernel lacks something."""
+    """Whether a check applies to a kernel, even if it will be skipped because of a missing feature."""
     try:
         return not one.needs(context)
     except LackingError:
@@ -78,7 +78,7 @@ def _is_loadable(backend: str, method: str) -> bool:
 
 
 def checks_of(method: str) -> list[Check]:
-    """Every check of a method, in the order in which they run: those of all learners, and its laws."""
+    """Every check of a method in the order of execution: the checks of all learners, and its laws."""
     return sorted([*CHECKS, *laws.law_checks(method)], key=lambda one: rank(one.name))
 
 
@@ -94,7 +94,7 @@ def contexts(backend: str, method: str, dtype: str, seed: int) -> Iterator[Check
 def validate_selection(
     names: Sequence[str], backends: Sequence[str], dtypes: Sequence[str], only: Sequence[str], seed: int
 ) -> list[Pair]:
-    """The selected pairs of backend and method; ValueError if something unknown is selected. Loads no kernel."""
+    """The selected pairs of backend and method, without loading kernels. Raises ValueError for unknown names."""
     found = select_pairs(names, backends)
     known = {one.name for _, method in found for one in checks_of(method)}
     if found and (unknown := [name for name in only if name not in known]):

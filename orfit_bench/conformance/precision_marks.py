@@ -1,4 +1,4 @@
-"""The mark in a state that half of the digits are lost, and rows that cause it."""
+"""The mark in a state for the loss of half of the digits, and rows that cause it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.rows import Chunk
 
 FIRST, GROWING = 3, 10
-"""Rows of ordinary size, and rows that grow until digits are lost or a row is refused."""
+"""Number of rows of ordinary size, and of rows that grow until digits are lost or a row is refused."""
 GROWTH = 2.0**3
-"""The factor from one growing row to the next."""
+"""The growth factor from row to row."""
 
 
 def needs_mark(context: CheckContext) -> str:
@@ -29,7 +29,7 @@ def mark_of(context: CheckContext, learner: Any) -> float | None:
 
 
 def with_growing_rows(context: CheckContext, chunk: Chunk, growth: float = GROWTH) -> Chunk:
-    """FIRST + GROWING rows, of which those after the first FIRST grow."""
+    """FIRST + GROWING rows; the rows after the first FIRST grow."""
     X = np.array(chunk.X)
     for i in range(GROWING):
         X[FIRST + i] *= X.dtype.type(min(growth ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))

@@ -1,4 +1,4 @@
-"""What a library must not change in the process, and other values for it, so that a repeated change is seen, too."""
+"""State of the process that a library must not change, and other values for it, to notice repeated changes too."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ import numpy as np
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 CATEGORIES = locale.LC_COLLATE, locale.LC_MONETARY, locale.LC_NUMERIC, locale.LC_TIME
-"""Those parts of the locale for which "C" and "C.UTF-8" mean the same."""
+"""The parts of the locale for which "C" and "C.UTF-8" mean the same."""
 NOWHERE = "/no folder of orfit_bench"
 MARK = "ORFIT_BENCH_ALTERED"
-"""A variable of the environment that nothing reads."""
+"""An environment variable that nothing reads."""
 
 
 def read() -> dict[str, Any]:
-    """What a library must not change."""
+    """The state that a library must not change."""
     algorithm, *state = np.random.get_state()  # noqa: NPY002
     return {
         "the random generator of NumPy": [algorithm, *(np.asarray(part).tobytes() for part in state)],
@@ -51,7 +51,7 @@ def read() -> dict[str, Any]:
 
 @contextmanager
 def variables_set() -> Iterator[set[str]]:
-    """The names of the variables of the environment that are set or removed in the context."""
+    """The names of the environment variables that are set or removed in the context."""
     names: set[str] = set()
     put, unset = os.putenv, os.unsetenv
 
@@ -69,15 +69,15 @@ def variables_set() -> Iterator[set[str]]:
 
 @contextmanager
 def altered(variables: Collection[str] = ()) -> Iterator[None]:
-    """Change all of it but the number of threads to values without other effects, and restore it at the end.
+    """Change the state, except the number of threads, to harmless values, and restore it at the end.
 
-    Code that sets one of them to the same value each time is noticed only if it had another one before. Of the
-    environment, the given variables are altered.
+    Code that always sets the same value is noticed only if there was another value before. Of the environment, only the
+    given variables are altered.
     """
     with ExitStack() as stack:
         for alter in (_numbers, _numpy, _warnings, _paths, _locale, _interpreter, _signals):
             alter(stack)
-        stack.enter_context(patch.dict(os.environ, {MARK: "altered"}))  # code that empties it may have done so before
+        stack.enter_context(patch.dict(os.environ, {MARK: "altered"}))  # code may have emptied the environment before
         for name in variables:
             if os.environ.pop(name, None) is None:
                 os.environ[name] = "altered"
@@ -137,7 +137,7 @@ def _interpreter(stack: ExitStack) -> None:
 def _signals(stack: ExitStack) -> None:
     for number in SIGNALS:
         before = signal.getsignal(number)
-        if before is None:  # not set by Python, so that it could not be restored
+        if before is None:  # not set by Python, so it could not be restored
             continue
 
         def handle(number: int, _: FrameType | None, before: Any = before) -> None:

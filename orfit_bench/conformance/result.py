@@ -1,4 +1,4 @@
-"""Results: of one check, and of a run of the kit."""
+"""Results of one check, and of a run of the kit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNPROVEN: Final = "unproven"
 EXPECTED: Final = "expected failure"
 SKIPPED: Final = "skipped"
 LACKS: Final = "lacks"
-"""The cause of a check that is skipped because the kernel lacks what it needs; messages name it after this word."""
+"""The cause of a check that is skipped because the kernel lacks a feature; messages name the feature after the word."""
 PROOF: Final = "wrong_numbers_are_noticed"
 """The check that tries laws on wrong learners."""
 STATUSES: tuple[Status, ...] = (PASSED, FAILED, UNPROVEN, EXPECTED, SKIPPED)
@@ -41,7 +41,7 @@ class PlannedCheck:
 
     @property
     def label(self) -> str:
-        """The check as messages name it."""
+        """The name of the check in messages."""
         return f"{self.check} of {self.method} on {self.backend} ({self.dtype})"
 
     @property
@@ -58,18 +58,18 @@ class CheckResult(PlannedCheck):
     Attributes
     ----------
     check, method, backend, dtype, seed
-        What was checked.
+        The subject of the check.
     device : str
-        Where the arrays of the backend are, for example "cpu" or "cuda:0".
+        The device of the arrays of the backend, for example "cpu" or "cuda:0".
     status : {"passed", "failed", "unproven", "expected failure", "skipped"}
         The result.
     reason : str
-        Why it is so; empty if the check passed with every variant of the settings.
+        The reason for the status; empty if the check passed with every variant of the settings.
     deviation, bound : float or None
         The measured deviation that is largest relative to its bound; None if nothing was measured.
     cause : str
         The error that made it fail, equal for all checks with this error; empty if the check itself found a mistake.
-        "lacks" if it was skipped because the kernel declares in its LACKS that it does not offer what is needed.
+        "lacks" if it was skipped because the kernel declares in LACKS that it does not support what is needed.
     """
 
     device: str
@@ -91,7 +91,7 @@ class CheckResult(PlannedCheck):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> CheckResult | None:
-        """The result that `to_dict` wrote; None if the values are something else."""
+        """The result from the values of `to_dict`; None if the values are something else."""
         names = {f.name for f in fields(cls)}
         if not (names - MEASURED - {"cause"} | {"repeat"}) <= values.keys():
             return None
@@ -99,7 +99,7 @@ class CheckResult(PlannedCheck):
 
 
 def _lacks(result: CheckResult, name: str) -> bool:
-    """Whether a result says that the kernel lacks something."""
+    """Whether a result states that the kernel lacks a capability."""
     return result.status in (PASSED, SKIPPED) and f"{LACKS} {name}" in result.reason
 
 
@@ -115,13 +115,13 @@ class Report:
     results : list of CheckResult
         In the order of the plan.
     capabilities : dict
-        (backend, method) to {capability: reason}: an empty reason if the kernel supports it, else why it does not.
+        From (backend, method) to {capability: reason}; the reason is empty if the kernel supports the capability.
     problems : list of str
-        What is wrong with the run as a whole, for example that fewer checks ran than planned.
+        Problems of the run as a whole, for example that fewer checks ran than planned.
     partial : bool
         Whether only some of the checks were selected.
     allow_unproven : bool
-        Whether a run passes although no law and no batch solution would notice wrong numbers.
+        Whether a run passes even if no law and no batch solution would notice wrong numbers.
     n_declared : int
         Number of streams, metrics, models and experiments that were checked against their declarations.
     """
@@ -145,12 +145,12 @@ class Report:
         return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out, *notes])
 
     def notes(self) -> Iterator[str]:
-        """What a passed check says about laws that prove nothing, once for each method."""
+        """The notes of passed checks about laws that prove nothing, once for each method."""
         found = [r for r in self.results if r.check == PROOF and r.status == PASSED and r.reason]
         yield from dict.fromkeys(f"{r.method}: {r.reason}" for r in found)
 
     def unsupported(self) -> Iterator[str]:
-        """What kernels say that they lack, with the reason and the number of checks that were left out for it."""
+        """The features that kernels declare to lack, with the reason and the number of omitted checks."""
         ran = {result.backend for result in self.results if result.status != SKIPPED}
         for (backend, method), reasons in self.capabilities.items():
             if backend not in ran or reasons.get("rows"):  # a kernel that cannot be loaded fails with that reason
@@ -163,8 +163,8 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the learners conform: "fails" if a check failed or something is wrong with the run as a whole;
-        "unproven" if everything passed, but nothing would notice wrong numbers of one of the methods.
+        """Whether the learners conform: "fails" if a check failed or the run as a whole has a problem;
+        "unproven" if everything passed, but wrong numbers of one of the methods would not be noticed.
         """
         if self.problems or any(r.status == FAILED for r in self.results):
             return "fails"
@@ -172,7 +172,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is "conforms", or "unproven" where that is allowed."""
+        """Whether the verdict is "conforms", or "unproven" if that is allowed."""
         return self.verdict == "conforms" or (self.verdict == "unproven" and self.allow_unproven)
 
     @property

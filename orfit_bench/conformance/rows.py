@@ -13,11 +13,11 @@ from orfit_bench.spec import Method
 Array = NDArray[Any]
 Targets = Literal["numbers", "signs", "classes"]
 ROWS, FEATURES = 24, 5
-"""Long enough to fill every memory, wide enough for two components and their complement."""
+"""Numbers of rows and features: enough to fill every memory, and for two components and their complement."""
 MANY_OUTPUTS = 6
-"""More than four, the most outputs that algorithms for few outputs learn together."""
+"""More than four, the largest number of outputs that algorithms for few outputs learn together."""
 OUTPUTS = (3, 4, MANY_OUTPUTS, 9)
-"""Numbers of outputs on either side of that one, and one that is no multiple of it."""
+"""Numbers of outputs below and above that limit, and one that is not a multiple of it."""
 
 
 class Chunk(NamedTuple):
@@ -37,21 +37,21 @@ class Chunk(NamedTuple):
         return Chunk(change(self.X), y, {name: change(a) for name, a in self.time_varying.items()})
 
     def repeat(self, n: int) -> Chunk:
-        """Each row n times."""
+        """The rows, each repeated n times."""
         return self.map(lambda a: frozen(np.repeat(a, n, axis=0)))
 
     def numbers(self, change: Callable[[Array], Any]) -> Chunk:
-        """Apply a function to X and numeric targets only."""
+        """Apply a function only to X and numeric targets."""
         y = self.y if self.y is None or self.y.dtype.kind == "U" else change(self.y)
         return Chunk(change(self.X), y, self.time_varying)
 
     def with_rows(self, X: Array) -> Chunk:
-        """Other rows with the same targets."""
+        """The rows X with the same targets."""
         return self._replace(X=frozen(X.astype(self.X.dtype)))
 
     @property
     def has_any_numbers(self) -> bool:
-        """Whether the targets are numbers of any size, not labels, signs or shares."""
+        """Whether the targets are numbers of any size, not labels, signs or probabilities."""
         y = self.y
         return y is not None and y.dtype.kind == "f" and not bool(np.isin(y, (-1, 0, 1)).all())
 
@@ -96,8 +96,8 @@ def draw(
 ) -> Chunk:
     """Draw Gaussian rows with columns of decreasing scale, and noisy linear targets.
 
-    Or the signs of these targets, or a column of 0 and 1 for each class. There are `outputs` classes or labels, three
-    if it is None; if it is given, each label occurs in the first rows.
+    Alternatively the signs of these targets, or a 0/1 column for each class. There are `outputs` classes or labels, or
+    three if it is None; if it is given, each label occurs in the first rows.
     """
     rng = np.random.default_rng([seed, n, d])
     X = rng.standard_normal((n, d)) * np.geomspace(1, 0.25, d)

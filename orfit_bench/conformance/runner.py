@@ -1,4 +1,4 @@
-"""Running the kit in this process: every planned check becomes a result, and the results a report."""
+"""Running the kit in this process: every planned check gives a result, and the results form a report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 
 Progress = Callable[[int, int, CheckResult], None]
-"""Called after each check with the number of finished and of all checks, and the result."""
+"""Called after each check with the number of finished checks, the number of all checks, and the result."""
 
 
 def conform(
@@ -46,13 +46,13 @@ def conform(
     Parameters
     ----------
     *names : str
-        Methods, backends, plugins or distributions. Default: everything that is installed or registered.
+        Methods, backends, plugins or distributions. Default: everything installed or registered.
     backends : sequence of str
-        Check on these backends only.
+        Check only on these backends.
     dtypes : sequence of {"float64", "float32", "complex128", "complex64"}
-        Check in these dtypes only.
+        Check only in these dtypes.
     only : sequence of str
-        Names of checks: run no others. Slow checks run if they are named.
+        Run only the checks with these names, even slow ones.
     seed : int
         Seed of the data and of the learners.
     slow : bool
@@ -60,7 +60,7 @@ def conform(
     progress : callable, optional
         Called with (done, total, result) after each check.
     allow_unproven : bool
-        Whether the report passes although no law and no batch solution would notice wrong numbers of a method.
+        Whether the report passes even if no law and no batch solution would notice wrong numbers of a method.
     exit_first : bool
         Whether to stop at the first check that fails.
 
@@ -95,13 +95,13 @@ def conform(
 
 
 def not_run(item: PlannedCheck, failed: CheckResult, kernel: KernelInfo) -> CheckResult:
-    """The failure of a check that is not run, because the kernel does not even learn its first rows."""
+    """The failure of a check that is not run because the kernel cannot learn its first rows."""
     cause = failed.cause or failed.reason
     return make_result(item, kernel, FAILED, f"not run, because {SMOKE} failed: {cause}", cause=cause)
 
 
 def run_check(item: PlannedCheck) -> CheckResult:
-    """Run one check. Whatever the code under test raises, except the user's Ctrl-C, is a failure of the check."""
+    """Run one check. Any error of the code under test, except the user's Ctrl-C, is a failure of the check."""
     if reason := registry().absence(item.backend, item.method):
         return make_result(item, kernel_info(item.backend, item.method), SKIPPED, reason)
     (one,) = (c for c in checks_of(item.method) if c.name == item.check)
@@ -139,11 +139,11 @@ def make_result(
 
 
 class KernelInfo(NamedTuple):
-    """What is known of a kernel without running it."""
+    """Information about a kernel without running it."""
 
     device: str
     expected: dict[str, str]
-    """The checks that it declares to fail, with reasons."""
+    """The checks that the kernel declares to fail, with reasons."""
 
 
 def kernel_info(backend: str, method: str) -> KernelInfo:
@@ -156,5 +156,5 @@ def _device(backend: str) -> str:
     found = registry().backends[backend]
     try:
         return device_of(found.asarray(np.zeros(1))) if found.available else ""
-    except Exception:  # an array without DLPack, which a check reports
+    except Exception:  # a check reports arrays without DLPack
         return "unknown"

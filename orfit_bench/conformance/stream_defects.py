@@ -1,4 +1,4 @@
-"""Defects of streams: loads that differ, and rows that a method of a kind that the stream offers could not learn."""
+"""Defects of streams: loads that differ, and rows that methods of the offered kinds could not learn."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PARTS = ("X", "y", "test", "validation", "tasks", "feature_names")
 
 
 class Reader(NamedTuple):
-    """A method of a kind, and how the learners of that kind read its rows."""
+    """A method of a kind, and the function with which learners of that kind read rows."""
 
     method: str
     read: Callable[..., EncodedRows]
     settings: dict[str, Any]
-    """Those with which it learns rows of a single feature too."""
+    """Settings with which it also learns rows of a single feature."""
 
 
 def _read_rows(rule: Rule, state: None, X: object, y: object) -> EncodedRows:
@@ -36,11 +36,11 @@ READERS = {
     "subspace": Reader("oja", _read_rows, {"n_components": 1}),
 }
 HELD_OUT = READERS | {"regression": READERS["filter"]}
-"""The readers of rows that are not learned, whose numbers may be missing (NaN)."""
+"""The readers of rows that are not learned, whose numbers can be missing (NaN)."""
 
 
 def find_stream_defects(stream: Stream) -> Iterator[str]:
-    """Yield what is wrong: loads that differ, shapes, numbers that are not finite, a y that is not what it offers."""
+    """Yield the defects: differing loads, wrong shapes, numbers that are not finite, a y that does not match offers."""
     reason = stream.probe()
     if reason is not None and not isinstance(reason, str):
         yield f"probe() returned {type(reason).__name__}, want a text, which is empty if the data can be loaded"
@@ -82,7 +82,7 @@ def _pairs(data: Data) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _find_wrong_shapes(data: Data) -> Iterator[str]:
-    """Yield the parts whose rows have another shape, are no real numbers or are not finite."""
+    """Yield the parts whose rows have another shape, are not real numbers or are not finite."""
     d = np.shape(data.X)[1] if np.ndim(data.X) > 1 else None
     for what, rows, y in _pairs(data):
         X = np.asarray(rows)
@@ -97,7 +97,7 @@ def _find_wrong_shapes(data: Data) -> Iterator[str]:
 
 
 def _find_refusals(stream: Stream, data: Data) -> Iterator[str]:
-    """Yield why the first kind of methods that refuses rows does so, or that labels are of several types."""
+    """Yield the reason of the first kind of methods that refuses rows, or that labels have several types."""
     for kind in OFFERS[stream.offers]:
         of_labels: set[type] = set()
         for what, X, y in _pairs(data):

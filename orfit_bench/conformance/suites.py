@@ -1,4 +1,4 @@
-"""The checks as pytest tests: `test_conforms = suite("myplugin")` is the whole conformance suite of a plugin."""
+"""The checks as pytest tests: `test_conforms = suite("myplugin")` is the complete conformance suite of a plugin."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:
     Parameters
     ----------
     *names : str
-        Methods, backends, plugins or distributions. Default: those of the option --orfit, else everything installed.
+        Methods, backends, plugins or distributions. Default: those of the option --orfit, or everything installed.
     backends : sequence of str
-        Check on these backends only.
+        Check only on these backends.
 
     Returns
     -------
     callable
-        Assign it to a name that starts with `test_`; the pytest plugin of orfit-bench turns it into tests.
+        A function to assign to a name that starts with `test_`; the pytest plugin of orfit-bench turns it into tests.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:
 
 
 def _failure(result: CheckResult, nodeid: str) -> str:
-    """Why a check failed, and how to repeat it: with pytest, if the plugin is known in this process only."""
+    """The reason of a failure, and how to repeat the check: with pytest if the plugin exists only in this process."""
     pair = result.backend, result.method
     names = {"methods": result.method, "backends": result.backend, "kernels": pair}
     local = IN_PROCESS in {registry().suppliers[hook, name] for hook, name in names.items()}

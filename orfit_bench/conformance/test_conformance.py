@@ -1,4 +1,4 @@
-"""Every check of everything that is installed: `pytest --pyargs orfit_bench.conformance [--orfit NAME]`."""
+"""Every check of everything installed: `pytest --pyargs orfit_bench.conformance [--orfit NAME]`."""
 
 from orfit_bench.conformance import suite
 

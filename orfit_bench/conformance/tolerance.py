@@ -1,9 +1,9 @@
 """The largest deviation between two correct implementations.
 
 Every bound comes from `spec.bound`: a random walk of n roundings of size eps, amplified by the condition number of the
-problem. The condition number is measured, for any method, by its definition: perturb every number that the kernel is
-given by a tiny relative amount, and observe by how much more the state changes. A backward stable kernel returns the
-exact result for numbers within a few eps of its input, and therefore stays within the bound.
+problem. The condition number is measured, for any method, by its definition: perturb every input number of the kernel
+by a tiny relative amount, and observe how much more the state changes. A backward stable kernel returns the exact
+result for numbers within a few eps of its input, and therefore stays within the bound.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 LearnFunction = Callable[["CheckContext", Any, Chunk], Any]
-"""Lets a learner learn the rows, and returns what is compared in addition to its state."""
+"""Lets a learner learn the rows, and returns an array to compare in addition to its state."""
 N_LARGE, N_SMALL = 2, 5
-"""Perturbations of each size: one alone may miss the sensitive direction, and a cut-off may be crossed either way."""
+"""Number of perturbations of each size: a single one can miss the sensitive direction or one side of a cut-off."""
 N_MORE = 16
-"""Further perturbations, for a deviation that exceeds the bound of the first ones."""
+"""Number of additional perturbations if a deviation exceeds the bound of the first ones."""
 BOTH = 2
-"""Two results are compared, and each may differ from the exact one by the bound."""
+"""Two results are compared, each of which may differ from the exact result by the bound."""
 ROUNDINGS_PER_ROW = 8
 """Operations of a step on single numbers, in addition to those for each feature: error, gain, weight, settings."""
 
@@ -45,7 +45,7 @@ def learn_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Array | Non
 def tolerance(
     context: CheckContext, chunk: Chunk, found: float = float("inf"), learn: LearnFunction = learn_rows
 ) -> float:
-    """The bound on the deviation after these rows. The condition number is measured only as far as `found` requires."""
+    """The bound on the deviation after these rows. The condition number is measured only as precisely as needed."""
     n = chunk.X.size + ROUNDINGS_PER_ROW * max(1, len(chunk.X))
     limit = BOTH * bound(context.dtype, n, 1.0, 1)
     for condition in conditions(context, chunk, learn) if found > limit else ():
@@ -61,18 +61,18 @@ def perturbation_size(dtype: str) -> float:
 
 
 def few_ulps(dtype: str) -> float:
-    """The relative change that a few roundings make."""
+    """The relative change caused by a few roundings."""
     return 8 * float(np.finfo(dtype).eps)
 
 
 def conditions(context: CheckContext, chunk: Chunk, learn: LearnFunction = learn_rows) -> Iterator[float]:
     """The factor by which a relative change of the kernel's input is amplified in the state and the predictions.
 
-    It is the larger of two: for changes far above rounding, which is the condition of the problem, and for changes of a
-    few ulps, which the algorithm of the reference may amplify more (the square, for a covariance without noise). The
-    second is left out if there is no reference, since it would then be measured on the code under test.
+    It is the larger of two factors: for changes far above rounding, which is the condition of the problem, and for
+    changes of a few ulps, which the algorithm of the reference can amplify more (the square, for a covariance without
+    noise). The second is omitted if there is no reference, since it would be measured on the code under test.
 
-    Yields the factor for a few perturbations, then after each further one.
+    Yields the factor for a few perturbations, then after each additional one.
     """
     reference = context.reference
     large, small = perturbation_size(context.dtype), few_ulps(context.dtype)
@@ -104,7 +104,7 @@ def _change(a: dict[str, Array], b: dict[str, Array]) -> float:
 
 
 def perturbed(context: CheckContext, size: float, random: np.random.Generator) -> Any:
-    """A new learner whose kernel is given every number with a relative change of at most `size`."""
+    """A new learner whose kernel receives every number with a relative change of at most `size`."""
 
     def perturb(a: Any) -> Any:
         return a * context.backend.asarray((1 + size * random.uniform(-1, 1, tuple(a.shape))).astype(context.dtype))
@@ -114,7 +114,7 @@ def perturbed(context: CheckContext, size: float, random: np.random.Generator) -
 
 
 def _perturbed_model(context: CheckContext, perturb: Callable[[Any], Any]) -> dict[str, Any]:
-    """The model with perturbed weights in its predictions, which matter also before the first row."""
+    """The model with perturbed weights in its predictions, which matter even before the first row."""
     model = context.variant.model
     if model is LINEAR:
         return {}
@@ -123,16 +123,16 @@ def _perturbed_model(context: CheckContext, perturb: Callable[[Any], Any]) -> di
 
 
 class PerturbedKernel:
-    """A kernel that is given perturbed rows, gradients, errors, inputs of layers and equations."""
+    """A kernel that receives perturbed rows, gradients, errors, inputs of layers and equations."""
 
     def __init__(self, kernel: Any, perturb: Callable[[Any], Any]) -> None:
         self._kernel, self._perturb = kernel, perturb
 
     def __getattr__(self, name: str) -> Any:
-        if name == "for_network":  # networks are learned by `update` then, which is given perturbed numbers
+        if name == "for_network":  # networks then use `update`, which gets perturbed numbers
             raise AttributeError(name)
         function = getattr(self._kernel, name)
-        if name == "solve":  # its input are the fields
+        if name == "solve":  # its inputs are the fields
             return lambda s: function(type(s)(*map(self._argument, s)))
         if name not in ("learn", "step", "update", "slopes", "move", "store"):
             return function

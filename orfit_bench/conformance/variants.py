@@ -1,4 +1,4 @@
-"""The variants of a method with which the checks run: each setting changed alone, the examples, models, outputs."""
+"""The variants of a method with which the checks run: single changed settings, examples, models and outputs."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ def variants(method: Method) -> list[Variant]:
 
 
 def _without_start(method: Method, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings without a number that all weights start from: it would make the units of a network equal."""
+    """The settings without a common start of all weights, which would make the units of a network equal."""
     starts = {s.name for s in method.settings if isinstance(s.type, Matrix) and s.default is None}
     return {name: value for name, value in settings.items() if name not in starts or np.ndim(value) > 0}
 
 
 def alone(method: Method) -> Iterator[dict[str, Any]]:
-    """Each setting changed alone, to a few other values."""
+    """Each setting changed separately to a few other values."""
     for setting in method.settings:
         for value in others(setting):
             yield {setting.name: value}
 
 
 def others(setting: Setting) -> list[Any]:
-    """Values other than the default: the other choices, a schedule that changes, numbers on either side."""
+    """Values other than the default: other choices, a varying schedule, numbers on either side."""
     default = setting.default
     match setting.type:
         case Choice(options):

@@ -1,4 +1,4 @@
-"""The verdict on a run as a whole: a run in which too little was checked does not pass."""
+"""The verdict on a run as a whole: a run with too few checks does not pass."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ CATALOGUE = "orfit-bench"
 NO_CHECKS = "no checks ran"
 """The first words of the problem of a run in which nothing was checked."""
 MAX_LISTED = 5
-"""The largest number of checks that did not run and are listed one by one."""
+"""Largest number of missing checks that are listed one by one."""
 
 
 class Declarations(NamedTuple):
-    """What the checked kernels declare: determined in a process that has loaded them."""
+    """The declarations of the checked kernels, determined in a process that has loaded them."""
 
     capabilities: dict[Pair, dict[str, str]]
     problems: list[str]
-    """What is wrong with the declarations."""
+    """The defects of the declarations."""
 
 
 def declarations(plan: Sequence[PlannedCheck]) -> Declarations:
-    """The capabilities of the planned kernels, and what is wrong with their declarations."""
+    """The capabilities of the planned kernels, and the defects of their declarations."""
     checked = list(dict.fromkeys((item.backend, item.method) for item in plan))
     capabilities = {pair: registry().capabilities(*pair) for pair in checked}
     problems = [*_unknown_expectations(checked), *_broken_plugins(checked), *_missing_references(checked)]
@@ -52,15 +52,15 @@ def make_report(
     Parameters
     ----------
     plan, results : sequence
-        What was to run, and what ran.
+        The planned checks, and the results.
     partial : bool
         Whether the user selected some of the checks.
     declared : Declarations, optional
-        From another process, if this one cannot load the kernels.
+        The declarations from another process, if this process cannot load the kernels.
     named : sequence of str
         Names that the user gave; a backend among them must have run.
     stopped : bool
-        Whether the run was to end at the first failure: then the checks after it are missing on purpose.
+        Whether the run ended at the first failure, so that later checks are missing on purpose.
     everything : bool
         Whether nothing was selected, so that all streams, metrics, models and experiments are checked too.
     checked : tuple, optional
@@ -80,10 +80,10 @@ def make_report(
 
 
 def expected_failures(backend: str, method: str) -> dict[str, str]:
-    """The checks that a kernel declares to fail, with its reasons; empty if there is no kernel."""
+    """The checks that a kernel declares to fail, with reasons; empty if there is no kernel."""
     try:
         declared = getattr(registry().kernel(backend, method), "EXPECTED_FAILURES", {})
-    except UnavailableError:  # reported by every check of it
+    except UnavailableError:  # every check of the kernel reports it
         return {}
     if isinstance(declared, Mapping):
         return {str(name): str(reason) for name, reason in declared.items()}
@@ -91,7 +91,7 @@ def expected_failures(backend: str, method: str) -> dict[str, str]:
 
 
 def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named: Sequence[str] = ()) -> Iterable[str]:
-    """What did not run: everything, all checks of a method or of a named backend, or single checks."""
+    """Messages about missing checks: all, those of a method or of a named backend, or single checks."""
     ran = [r for r in results if r.status != SKIPPED]
     if not ran:
         reason = "no planned check was run" if plan else _why_nothing_is_planned(named)
@@ -112,7 +112,7 @@ def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named
 
 
 def _why_nothing_is_planned(named: Sequence[str]) -> str:
-    """The reasons for which a named backend has no kernel of a named method, and kernels that nothing declares."""
+    """The reasons why a named backend has no kernel of a named method, and kernels without a declaration."""
     known = registry()
     pairs = [(b, m) for b in known.backends if b in named for m in known.methods if m in named]
     absent = [f"{m} on {b}: {reason}" for b, m in pairs if (reason := known.absence(b, m))]
@@ -125,7 +125,7 @@ def _reason(results: Iterable[CheckResult]) -> str:
 
 
 def _unknown_expectations(checked: Sequence[Pair]) -> Iterable[str]:
-    """Expected failures whose name is not that of a check."""
+    """Expected failures whose name is not the name of a check."""
     for backend, method in checked:
         if registry().absence(backend, method):
             continue
@@ -138,7 +138,7 @@ def _unknown_expectations(checked: Sequence[Pair]) -> Iterable[str]:
 
 
 def _broken_plugins(checked: Sequence[Pair]) -> Iterable[str]:
-    """Plugins that cannot be loaded, if everything is checked: no plan contains what they provide."""
+    """Plugins that cannot be loaded, if everything is checked, since the plan does not contain their declarations."""
     if set(checked) == set(select_pairs()):
         for plugin in registry().plugins:
             if plugin.state == "broken":
@@ -146,9 +146,9 @@ def _broken_plugins(checked: Sequence[Pair]) -> Iterable[str]:
 
 
 def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
-    """Kernels that could not be compared with the reference backend, although it should be there.
+    """Kernels that could not be compared with the reference backend, although it should be available.
 
-    A plugin may offer a method on its own backend only: then its laws and its batch solution decide.
+    A plugin can offer a method only on its own backend; then its laws and its batch solution decide.
     """
     known = registry()
     lost = "it is not installed" if REFERENCE not in known.backends else known.backends[REFERENCE].reason

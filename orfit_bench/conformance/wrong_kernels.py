@@ -1,4 +1,4 @@
-"""Kernels that are wrong on purpose: a law or a batch solution that accepts all of them proves nothing."""
+"""Deliberately wrong kernels: a law or a batch solution that accepts all of them proves nothing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from orfit_bench.spec.arrays import copy_of, host_dtype, to_host
 IDLE, LONG = {"does nothing": 0.0}, {"takes steps that are 1 % too long": 1.01}
 
 LARGEST = 1e10
-"""A wrong learner takes no step to larger weights, so that it does not overflow."""
+"""The largest weights to which a wrong learner steps, so that it does not overflow."""
 
 
 def factors(method: Method) -> Mapping[str, float]:
-    """What the wrong learners of a method do, and the factor of the change of their weights.
+    """The behaviour of the wrong learners of a method, and the factor of the change of their weights.
 
-    The sign of a basis vector means nothing, so a subspace takes half steps instead of steps of the opposite sign.
+    The sign of a basis vector has no meaning, so a subspace uses half steps instead of steps of the opposite sign.
     """
     wrong = {"steps in the opposite direction": -1.0} if method.traits.supervised else {"takes half of each step": 0.5}
     return IDLE | wrong | LONG
@@ -32,15 +32,15 @@ class WrongKernel:
     Parameters
     ----------
     kernel : module
-        The right kernel.
+        The correct kernel.
     method : Method
         The method of the kernel.
     xp : module
         The namespace of its arrays.
     factor : float
-        See `factors`. With 0 nothing else changes either.
+        See `factors`. With 0, nothing else changes either.
     fields : sequence of str, optional
-        The fields instead of the weights.
+        The fields to change instead of the weights.
     """
 
     def __init__(self, kernel: Any, method: Method, xp: Any, factor: float, fields: Sequence[str] = ()) -> None:
@@ -51,7 +51,7 @@ class WrongKernel:
         self._fields = fields or (names if not factor else [weights] if weights in names else of_rows)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "for_network":  # networks are learned by `update` then, which is wrong
+        if name == "for_network":  # networks then use `update`, which is wrong
             raise AttributeError(name)
         function = getattr(self._kernel, name)
         if name == "learn":
@@ -63,7 +63,7 @@ class WrongKernel:
         return function
 
     def _learn(self, s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-        """Learn step by step, so that each prediction is made by the wrong weights before it."""
+        """Learn step by step, so that each prediction uses the wrong weights before it."""
         for i, row in enumerate(range(0, len(X), p.batch_size)):
             rows = slice(row, row + p.batch_size)
             part = (X[rows], Y[rows], p.at(i), None if out is None else out[rows])

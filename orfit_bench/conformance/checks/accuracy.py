@@ -1,4 +1,4 @@
-"""Warnings of lost precision: given once, at the row that loses digits, by every call that learns rows."""
+"""Warnings of lost precision: issued once, at the row that loses digits, by every call that learns rows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from orfit_bench.spec import LINEAR
 
 
 def needs_warning(context: CheckContext) -> str:
-    """The state must have a mark of lost precision, or weights that are solved for."""
+    """The state must have a mark of lost precision, or weights that are computed by solving a system."""
     state = context.method.state
     return "" if state.solution or needs_mark(context) == "" else "it never warns of lost precision"
 
 
 @check(needs_warning)
 def lost_precision_is_warned_of_once(context: CheckContext) -> None:
-    """Rows of ordinary size give no AccuracyWarning; the first that loses half of the digits gives the only one."""
+    """Rows of ordinary size give no AccuracyWarning; the first row that loses half of the digits gives the only one."""
     chunk = _growing(context)
     for name, learn in _ways(context).items():
         learner = context.initialize(chunk)
@@ -54,7 +54,7 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
 
 
 def _ensure_merge_is_silent(context: CheckContext, warned: Any, clean: Any, row: Chunk) -> None:
-    """A merge with a learner that has warned must give no further warning, in either order."""
+    """A merge with a learner that has warned must not warn again, in either order."""
     for one, other in ((warned, clean), (clean, warned)):
         with suppress(ValueError):  # too few digits are left
             given = _count(context, one.copy(), row, partial(_merge, other))[0]
@@ -62,7 +62,7 @@ def _ensure_merge_is_silent(context: CheckContext, warned: Any, clean: Any, row:
 
 
 def needs_single_rows_and_warning(context: CheckContext) -> str:
-    """The learners must have `learn_one`, and must be able to lose digits."""
+    """The learners must have `learn_one`, and it must be possible that they lose digits."""
     return needs_single_rows(context) or needs_warning(context)
 
 
@@ -95,7 +95,7 @@ def _learn_one(learner: Any, row: Chunk) -> None:
 @check(needs_mark)
 def copies_do_not_warn_again(context: CheckContext) -> None:
     """A learner that has warned of lost precision does not warn again, nor do its copies, bytes and pickles."""
-    for growth in (GROWTH, GROWTH**2, GROWTH**0.5):  # slow growth may mark no row, fast growth may refuse it first
+    for growth in (GROWTH, GROWTH**2, GROWTH**0.5):  # slow growth may not mark rows, fast growth may refuse them
         learner, chunk = _marked(context, growth)
         if mark_of(context, learner):
             break
@@ -126,7 +126,7 @@ def _with_mark(context: CheckContext, learner: Any) -> Any:
 
 
 def _marked(context: CheckContext, growth: float) -> tuple[Any, Chunk]:
-    """A learner of growing rows, up to the first that is marked or refused, and all the rows."""
+    """A learner of growing rows, up to the first that is marked or refused, and all rows."""
     learner, chunk = context.create(), _growing(context, growth)
     for i in range(FIRST + GROWING):
         if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0 or mark_of(context, learner):

@@ -21,7 +21,7 @@ from orfit_bench.spec.law import to_numpy64
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
 MANY_FEATURES, LONG_STOPS = 403, (0, 1, 18)
-"""More features than the sizes at which kernels change algorithms, and not a multiple of a block or unrolled loop."""
+"""A number of features above the sizes at which kernels change algorithms, and not a multiple of a block or loop."""
 
 
 def _jacobian(w: Any, x: Any) -> Any:
@@ -37,15 +37,15 @@ EXPLICIT_LINEAR = Model(
     parameters=lambda d, c: d * c,
     start=lambda draw, d, c: np.zeros(d * c),
 )
-"""The linear model as a user would write it: the kernel learns it with `update`, one gradient for each output."""
+"""The linear model as a user would write it: the kernel learns it with `update`, with one gradient for each output."""
 
 
 SHAPES = (24, 5), (12, 15), (2, 5)
-"""Rows and features for which batch solutions are computed."""
+"""Numbers of rows and features for which batch solutions are computed."""
 
 
 def needs_reference(context: CheckContext) -> str:
-    """There must be a reference to compare with."""
+    """There must be a reference for comparison."""
     return context.reference_missing
 
 
@@ -81,7 +81,7 @@ def agrees_with_reference(context: CheckContext) -> Deviation:
 
 @check(needs_linear_reference, numbers="any")
 def agrees_with_reference_at_many_features(context: CheckContext) -> Deviation:
-    """With 403 features, where kernels may use other algorithms, predictions and states equal the reference's."""
+    """With 403 features, where kernels can use other algorithms, predictions and states equal the reference's."""
     skip_if(not is_linear(context), "models and transitions take too long")
     chunk, reference = context.rows(n=LONG_STOPS[-1], d=MANY_FEATURES), context.reference
     learned = rows_until_refusal(reference, reference.create(), chunk)
@@ -105,7 +105,7 @@ def _compare_with_reference(context: CheckContext, chunk: Chunk, stops: Sequence
 
 @check(needs_batch_solution)
 def agrees_with_batch_solution(context: CheckContext) -> Deviation:
-    """After whole steps the weights equal the batch solution that the method declares."""
+    """After complete steps, the weights equal the batch solution that the method declares."""
     skip_if_not_linear(context)
     found = [deviation for n, d in SHAPES if (deviation := batch_solution_deviation(context, n, d))]
     skip_if(not found, "there is no batch solution for these settings")
@@ -178,7 +178,7 @@ def linear_model_agrees_with_rows(context: CheckContext) -> Deviation:
 
 @check(needs_models)
 def separate_gradients_agree_with_shared(context: CheckContext) -> Deviation:
-    """A linear model of two outputs gets the same weights whether the outputs share their gradients or not."""
+    """A linear model of two outputs learns the same weights with shared and with separate gradients."""
     skip_if(not is_linear(context) or context.variant.outputs != 2, "it compares linear models of two outputs")
     counts = {s.name for s in context.method.settings if isinstance(s.type, Integer)}
     skip_if(counts & set(context.variant.settings), "a limit on gradients means something else for separate gradients")

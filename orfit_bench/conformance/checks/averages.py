@@ -1,4 +1,4 @@
-"""Averages of several learners, by numbers of rows."""
+"""Averages of several learners, weighted by numbers of rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.learners.averaging import average
 
 COUNTS = ((2, 0, 1), (0, 3, 0), (1, 1, 2))
-"""How many copies of each of three learners count as one average by rows."""
+"""Numbers of copies of each of three learners that correspond to an average by rows."""
 
 
 @check(needs_average, numbers="any")
 def averages_count_copies(context: CheckContext) -> Deviation:
-    """In an average by rows, a learner counts as often as so many copies of it; each keeps its number of rows."""
+    """In an average by rows, n rows count as n copies of a learner; each learner keeps its number of rows."""
     B = context.batch_size
     chunk = context.rows(n=12 * B)
     parts = [context.train(chunk.cut(4 * B * i, 4 * B * i + (i + 2) * B)) for i in range(3)]
@@ -39,7 +39,7 @@ def averages_count_copies(context: CheckContext) -> Deviation:
 
 
 def _ensure_refused(context: CheckContext, learners: list[Any]) -> None:
-    """Numbers that are too few, too many, negative or all zero, no learners, and something else among them."""
+    """Wrong, negative or all-zero numbers of rows, no learners, and other objects among learners must be refused."""
     before = [learner.copy() for learner in learners]
     for rows in ((1,), (1, 2), (1, 2, 3, 4), (1, -1, 1), (0, 0, 0)):
         ensure_raises(partial(average, learners, rows=rows), ValueError, f"an average of three by rows={rows}", "rows=")

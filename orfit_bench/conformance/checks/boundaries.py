@@ -1,4 +1,4 @@
-"""Boundaries: the ends of the ranges of settings, and calls that end where a batch or a memory is just full."""
+"""Boundaries: the ends of the ranges of settings, and calls that end when a batch or a memory is exactly full."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from orfit_bench.conformance.variants import variants
 from orfit_bench.spec import Integer, Number, NumberOrSchedule, Setting
 
 MORE = 3
-"""Rows that follow after the last boundary."""
+"""Number of rows after the last boundary."""
 
 
 # ---------------------------------------------------------------------- settings
 
 
 def closed_ends(setting: Setting) -> list[Any]:
-    """The finite ends that belong to the range of a number."""
+    """The finite ends that belong to the range of a numeric setting."""
     interval: Any = setting.type
     if not isinstance(interval, Integer | Number | NumberOrSchedule):
         return []
@@ -39,7 +39,7 @@ def needs_ends(context: CheckContext) -> str:
 
 
 def _at_ends(context: CheckContext) -> list[CheckContext]:
-    """The context with each setting at, or next to, each finite end of its range that the kernel supports."""
+    """Contexts with each setting at, or next to, each finite end of its range that the kernel supports."""
     found = [
         replace(context, variant=replace(context.variant, settings={setting.name: end}, guaranteed=guaranteed))
         for setting in context.method.settings
@@ -63,7 +63,7 @@ def ends_of_ranges_are_learned(context: CheckContext) -> Deviation:
 
 
 def _learned(context: CheckContext) -> list[Deviation]:
-    """The deviations after some rows; none if they may be refused, or if the settings need another start."""
+    """The deviations after some rows; empty if refusing them is allowed, or if the settings need another start."""
     n, found = 3 * context.batch_size, list[Deviation]()
     try:
         found.append(assert_learns(context, context.rows(n=n)))
@@ -77,7 +77,7 @@ def _learned(context: CheckContext) -> list[Deviation]:
 
 @check(all_variants=False, once=True, own_settings=True)
 def opposite_ends_of_ranges_differ(context: CheckContext) -> None:
-    """A number whose range has two ends gives different results at, or next to, these ends."""
+    """A setting whose range has two ends gives different results at, or next to, these ends."""
     for setting in context.method.settings:
         ends = _both_ends(setting)
         same = bool(ends) and all(
@@ -137,7 +137,7 @@ def _boundaries(context: CheckContext) -> set[int]:
 
 
 def _ensure_counted(learner: Any, n: int, batch_size: int) -> None:
-    """The counts of a learner of n rows."""
+    """Check the counts of a learner of n rows."""
     seen, pending = learner.n_samples_seen_, learner.pending
     ensure(seen == n, f"n_samples_seen_ is {seen} after {n} rows")
     ensure(pending == n % batch_size, f"{pending} rows are pending after {n} rows in batches of {batch_size}")

@@ -13,10 +13,10 @@ from orfit_bench.conformance.rows import Chunk
 
 CUTS = (0, 0, 1, 2, 4, 7, 7, 8, 20, 24)
 LONG_CUTS = (0, 1, 65, 321, 833, 1857, 1900)
-"""Calls of 64, 256, 512 and 1,024 rows, the lengths of blocks, in a stream whose length is a multiple of none."""
+"""Calls of 64, 256, 512 and 1,024 rows, the lengths of blocks, in a stream whose length is not a multiple of any."""
 
 WIDE = 6, 40
-"""Rows and features, more than functions for few features take."""
+"""Numbers of rows and features, above the limit of functions for few features."""
 
 
 def needs_blocks(context: CheckContext) -> str:
@@ -30,14 +30,14 @@ def needs_predictions(context: CheckContext) -> str:
 
 
 def needs_batch_size(context: CheckContext) -> str:
-    """The method must have a setting batch_size, so that rows may be pending."""
+    """The method must have a setting batch_size, so that rows can be pending."""
     has = any(s.name == "batch_size" for s in context.method.settings)
     return needs_blocks(context) if has else "it has no setting batch_size"
 
 
 @check(numbers="any")
 def any_chunking(context: CheckContext) -> Deviation:
-    """A stream divided anywhere, also into empty chunks, gives the state and predictions of a single call."""
+    """A stream divided at any rows, also into empty chunks, gives the state and predictions of a single call."""
     found = [_compare_cuts(context, context.rows(), CUTS)]
     if not context.variant.settings and context.variant.guaranteed:
         found.append(_compare_cuts(context, context.rows(n=LONG_CUTS[-1]), LONG_CUTS))
@@ -100,7 +100,7 @@ def _compare_wide_rows(context: CheckContext) -> Deviation:
 
 @check(needs_blocks, numbers="any")
 def batch_is_one_step(context: CheckContext) -> Deviation:
-    """`partial_fit` with batch_size rows (default: one) changes the state as `step` with these rows does."""
+    """`partial_fit` with batch_size rows (default: one) changes the state like `step` with these rows."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     B = context.batch_size
     chunk = context.rows(n=4 * B)

@@ -1,4 +1,4 @@
-"""Merges and averages in another order, of a learner with its copy, and with a learner that has learned nothing."""
+"""Merges and averages in another order, of a learner with its copy, and with a learner without rows."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def needs_merge_without_rows(context: CheckContext) -> str:
 def merges_in_other_ways(context: CheckContext) -> Deviation:
     """A merge with a learner without rows, on either side, changes nothing; exact merges work in either order.
 
-    The average of a learner and its copy has the weights of the learner. A merged learner predicts as its state does.
+    The average of a learner and its copy has the weights of the learner. A merged learner predicts by its state.
     """
     one, other = train_two(context)
     B = context.batch_size
     chunk = context.rows(n=12 * B)
     both = one.copy()
     for learner in (both, other):
-        context.predict(learner, chunk.X)  # some methods keep the weights that they solve for
+        context.predict(learner, chunk.X)  # some methods cache the weights that they solve for
     restored = restore(merge_or_skip(context, both, other).state(), **context.model)
     predictions = context.predict(both, chunk.X), context.predict(restored, chunk.X)
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
@@ -64,9 +64,9 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
 
 @check(needs_average, numbers="any")
 def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
-    """`average` gives the same numbers in either order, and changes neither one learner alone nor equal ones.
+    """`average` gives the same numbers in either order, and does not change a single learner or equal learners.
 
-    A learner that counts for no rows does not change the others, and impossible counts are refused.
+    A learner that counts with zero rows does not change the others, and impossible counts are refused.
     """
     B = context.batch_size
     chunk = context.rows(n=8 * B)
@@ -105,7 +105,7 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
 
 
 def _ensure_others_refused(context: CheckContext, learner: Any) -> None:
-    """A learner that has seen no rows has no weights to average, on either side; nor has one of other classes."""
+    """Averages with a learner without rows, or with one of other classes, must be refused on either side."""
     for learners in ([learner, context.create()], [context.create(), learner]):
         act = partial(average, learners)
         ensure_raises(act, ValueError, "an average with a learner that has seen no rows", "seen no rows")
@@ -131,9 +131,9 @@ def _ensure_outputs_refused(context: CheckContext) -> None:
 def compare_learners(
     context: CheckContext, got: Any, want: Any, of: str, arrays_only: bool = False, by_rows: bool = False
 ) -> Deviation:
-    """Compare the fields that are compared by their entries; the step may be counted differently.
+    """Compare the fields that are compared by their entries; the number of steps can differ.
 
-    With `by_rows`, fields that do not count by rows in an average, and those that follow from them, are left out.
+    With `by_rows`, fields that an average does not weight by rows, and fields derived from them, are left out.
     """
     combine, fields, expected = context.method.combine, host_arrays_of(got), host_arrays_of(want)
     without: set[str] = set()

@@ -1,4 +1,4 @@
-"""Linear models whose rows get other coordinates: x becomes scale * x + shift, the intercept balances the shift."""
+"""Linear models with rows in other coordinates: x becomes scale * x + shift; the intercept compensates the shift."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from orfit_bench.learners.pipelines.factory import pipeline
 from orfit_bench.state.coordinates import Change, expressed, refusal
 
 GRID = 2.0**8
-"""Rows are whole multiples of 1 / GRID, so that they are the same numbers in other coordinates, in any dtype."""
+"""Rows are integer multiples of 1 / GRID, so that they are exact in other coordinates, in any dtype."""
 
 SECOND_ORDER = {"covariance", "covariance_root", "information", "information_root"}
-"""Roles of fields by which a step takes the coordinates of the rows into account."""
+"""Roles of fields with which a step accounts for the coordinates of the rows."""
 SETTLED = 64
-"""The number of rows whose moments choose the coordinates of the prior (docs/pipelines.md)."""
+"""The number of rows whose moments determine the coordinates of the prior (docs/pipelines.md)."""
 PART = 72
-"""Rows of a part: more than SETTLED, with batches of any size."""
+"""Number of rows of a part: more than SETTLED, with batches of any size."""
 
 
 def needs_coordinates(context: CheckContext) -> str:
-    """The method must learn targets with a linear model, and tell how its fields follow the coordinates of rows."""
+    """The method must learn targets with a linear model, and declare how its fields depend on coordinates of rows."""
     if not context.method.traits.supervised or context.method.state.layered or context.method.state.predict:
         return "it learns no linear model of targets"
     return refusal(context.create().rule)
 
 
 def needs_exact_merges(context: CheckContext) -> str:
-    """The same, and the method must declare an exact rule for merging."""
+    """In addition to `needs_coordinates`, the method must declare an exact merge rule."""
     how = context.method.combine.merge
     return (
         needs_coordinates(context)
@@ -81,7 +81,7 @@ def parts_in_other_coordinates_merge(context: CheckContext) -> Deviation:
 
 @check(needs_exact_merges)
 def standardized_rows_have_one_prior(context: CheckContext) -> Deviation:
-    """A pipeline that standardizes predicts as a learner of all rows, scaled by the moments of the first 64."""
+    """A pipeline that standardizes predicts like a learner of all rows, scaled by the moments of the first 64."""
     chunk = _with_intercept(context, 2 * PART)
     X, standardized = np.asarray(chunk.X[:, :-1]), pipeline("standardize", "intercept", context.create())
     skip_if(reason := refusal(standardized.learner.rule), reason)
@@ -94,13 +94,13 @@ def standardized_rows_have_one_prior(context: CheckContext) -> Deviation:
 
 
 def _learn_standardized(context: CheckContext, learner: Any, chunk: Chunk) -> Array:
-    """Learn the rows in a pipeline; returns what it predicts for them."""
+    """Learn the rows in a pipeline; returns its predictions for them."""
     steps = pipeline("standardize", "intercept", learner).partial_fit(chunk.X[:, :-1], chunk.y)
     return _predict(context, steps, np.asarray(chunk.X[:, :-1]))
 
 
 def _with_intercept(context: CheckContext, n: int = ROWS) -> Chunk:
-    """Rows on a grid, whose last entry is 1."""
+    """Rows on a grid; the last entry of each is 1."""
     skip_if_not_linear(context)
     chunk = context.rows(n=n)
     X = np.round(np.asarray(chunk.X) * GRID) / GRID
@@ -144,7 +144,7 @@ def _learn_moved(context: CheckContext, learner: Any, chunk: Chunk) -> Array | N
 
 
 def _answers(context: CheckContext, one: tuple[Any, Chunk], other: tuple[Any, Chunk]) -> list[tuple[Any, Any]]:
-    """Pairs of what two learners predict for the same rows, each in its own coordinates."""
+    """Pairs of the predictions of two learners for the same rows, each in its own coordinates."""
     (a, here), (b, there) = one, other
     pairs: list[tuple[Any, Any]] = [(_predict(context, a, here.X), _predict(context, b, there.X))]
     if _has_deviations(context):

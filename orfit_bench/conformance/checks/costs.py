@@ -1,4 +1,4 @@
-"""The declared cost: how bytes and operations grow when the features double. Time is measured by the benchmarks."""
+"""The declared cost: growth of bytes and operations if the features double. Benchmarks measure the time."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from orfit_bench.conformance.inspection import arrays_of, bytes_of, layout_of, w
 from orfit_bench.conformance.rows import ROWS
 
 SIZES = (32, 64)
-"""Features: enough for the leading power of d to show, few enough for a cubic kernel."""
+"""Numbers of features: enough for the leading power of d to dominate, few enough for a cubic kernel."""
 MORE, LESS = 64, 8
-"""How many times more than the declared operations may be counted, and how many times fewer.
+"""Largest factors by which the counted operations may exceed, or fall below, the declared ones.
 
 A cost is declared to leading order and for the best grouping of rows into blocks; a factorization counts up to 25 times
 the cube of its size.
 """
 BOTH = 32
-"""The same for a single row, since a method may leave much of its work to later rows."""
+"""The factor for a single row in both directions, since a method can leave much of its work to later rows."""
 MANY = 512
-"""So many features that a cost with another power of d differs by more than these factors."""
+"""Number of features with which a cost with another power of d differs by more than these factors."""
 SLACK = float(np.sqrt(2))
-"""Half-way, on a logarithmic scale, to the next power of d."""
+"""Half of the distance to the next power of d, on a logarithmic scale."""
 
 
 def needs_numpy_arithmetic(context: CheckContext) -> str:
@@ -56,7 +56,7 @@ def flops_grow_as_declared(context: CheckContext) -> None:
 
 @check(needs_numpy_arithmetic, all_variants=False)
 def cost_is_of_declared_size(context: CheckContext) -> None:
-    """The declared operations and numbers of a row are those that can be counted, within a constant factor."""
+    """The declared operations and numbers of a row equal the counted ones, within a constant factor."""
     cost, d = context.method.theory.cost, SIZES[1]
     arguments = _arguments(context, d)
     chunk = context.rows(d=d)
@@ -73,7 +73,7 @@ def cost_is_of_declared_size(context: CheckContext) -> None:
 
 @check(all_variants=False)
 def state_is_of_declared_size_at_many_features(context: CheckContext) -> None:
-    """With 512 features the state has at most 64 times as many numbers as a row reads, writes or computes."""
+    """With 512 features, the state has at most 64 times as many numbers as a row reads, writes or computes."""
     learner = context.initialize(context.rows(n=1, d=MANY))
     cost, arguments = context.method.theory.cost, _arguments(context, MANY, rows=1)
     declared = max(cost.floats(*arguments), cost.flops(*arguments))
@@ -84,7 +84,7 @@ def state_is_of_declared_size_at_many_features(context: CheckContext) -> None:
 
 @check(needs_numpy_arithmetic, all_variants=False)
 def row_of_many_features_costs_as_declared(context: CheckContext) -> None:
-    """A row of 512 features, learned alone, takes the declared operations and reads, within a constant factor."""
+    """A single row of 512 features needs the declared operations and reads, within a constant factor."""
     chunk, cost = context.rows(n=2, d=MANY), context.method.theory.cost
     learner = with_kernel(context.create(), Counting)
     context.learn(learner, chunk.cut(0, 1))
@@ -98,7 +98,7 @@ def row_of_many_features_costs_as_declared(context: CheckContext) -> None:
 
 
 def _ensure_near(what: str, counted: float, declared: float, more: int, less: int) -> None:
-    """The declared operations must be those that were counted, within these factors."""
+    """The declared operations must equal the counted ones, within these factors."""
     says = f"{what} takes {counted:.0f} counted operations, Cost.flops declares {declared:.0f}"
     least, most = math.ceil(counted / more), math.floor(less * max(counted, 1))
     ensure(counted <= more * max(declared, 1), f"{says}: declare at least {least} operations")
@@ -114,7 +114,7 @@ def _ensure_growth(context: CheckContext, what: str, measured: list[float], *cos
 
 
 def _arguments(context: CheckContext, d: int, rows: int = ROWS) -> tuple[Any, dict[str, int]]:
-    """The settings and sizes that a declared cost takes."""
+    """The settings and sizes that are passed to a declared cost."""
     learner = context.train(context.rows(n=rows, d=d))
     layout = layout_of(learner)
     return learner.settings, {**layout.sizes_of_layer(1), "count": layout.count(arrays_of(learner))}

@@ -17,9 +17,9 @@ from orfit_bench.conformance.rows import FEATURES, Array, Chunk
 from orfit_bench.errors import DivergedError
 
 MARGIN = 2.0**-6
-"""How far predictions are below or above the target."""
+"""Distances of predictions below and above the target."""
 SMALL_STEPS = 3
-"""Steps before the one that is refused."""
+"""Number of steps before the refused step."""
 
 
 def needs_labels(context: CheckContext) -> str:
@@ -31,7 +31,7 @@ def needs_labels(context: CheckContext) -> str:
 def refused_step_is_named(context: CheckContext) -> None:
     """The error of a refused step names its number, the row of the call at which it begins, and the settings.
 
-    A method that learns rows of any size raises no error.
+    A method that learns rows of any size does not raise an error.
     """
     B = context.batch_size
     known = (SMALL_STEPS - 1) * B + B // 2  # with batches, rows are pending when the call begins
@@ -48,7 +48,7 @@ def refused_step_is_named(context: CheckContext) -> None:
 
 
 def _ensure_named(context: CheckContext, learner: Any, error: DivergedError, chunk: Chunk, known: int) -> None:
-    """The error must fit the rows that were learned, `known` of them before the call."""
+    """The error must match the rows that were learned, `known` of them before the call."""
     small, learned = SMALL_STEPS * context.batch_size, (error.step - 1) * context.batch_size
     row = max(0, learned - known)
     ensure(learned >= small, f"the error names step {error.step}, but the first {small} rows are small")
@@ -70,7 +70,7 @@ def needs_numbers(context: CheckContext) -> str:
 def exact_prediction_is_not_corrected(context: CheckContext) -> None:
     """Targets of zero leave weights of zero unchanged, if targets of 1 and -1 move predictions towards them.
 
-    A loss may have a kink there, where subgradients other than zero would be equally good.
+    A loss can have a kink there, where subgradients other than zero would be equally valid.
     """
     skip_if_time_varying(context)
     row, name = context.rows(n=1), context.method.state.weights
@@ -88,12 +88,12 @@ def exact_prediction_is_not_corrected(context: CheckContext) -> None:
 
 
 def _repeated(context: CheckContext, row: Chunk, y: float) -> Chunk:
-    """The rows of one step: this row, repeated, with this target."""
+    """The rows of one step: this row, repeated, with the target y."""
     return row._replace(y=np.full_like(row.y, y)).repeat(context.batch_size)
 
 
 def _starts_elsewhere(context: CheckContext, chunk: Chunk) -> bool:
-    """Whether the weights of a new learner are not zeros, or it has none."""
+    """Whether a new learner has no weights, or weights other than zero."""
     start = host_arrays_of(context.initialize(chunk)).get(context.method.state.weights)
     return start is None or bool(start.any())
 
@@ -102,7 +102,7 @@ def _starts_elsewhere(context: CheckContext, chunk: Chunk) -> bool:
 def step_at_a_margin_is_zero(context: CheckContext) -> None:
     """If predictions above the target 1 need no correction and those below it do, a prediction of exactly 1 needs none.
 
-    A hinge loss has its kink there, where subgradients other than zero would be equally good.
+    A hinge loss has its kink there, where subgradients other than zero would be equally valid.
     """
     skip_if_time_varying(context)
     X = np.zeros_like(context.rows(n=1).X)
@@ -121,7 +121,7 @@ def _changes_from(context: CheckContext, chunk: Chunk, prediction: float) -> boo
     start[0] = prediction
     try:
         learner = context.train(chunk, initial_weights=start)
-    except ValueError:  # the weights must lie in a ball, or follow from other fields
+    except ValueError:  # the weights are limited to a ball, or derived from other fields
         return False
     return not np.array_equal(host_arrays_of(learner)[name], start)
 
@@ -130,7 +130,7 @@ def _changes_from(context: CheckContext, chunk: Chunk, prediction: float) -> boo
 def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
     """Of the classes with the largest score, the one that was seen first is predicted, for many rows and for one.
 
-    Labels keep their type, and those of another one are refused.
+    Labels keep their type, and labels of another type are refused.
     """
     skip_if_time_varying(context)
     chunk = context.rows()
@@ -150,7 +150,7 @@ def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
 
 
 def _ensure_first(context: CheckContext, learner: Any, rows: Array, order: Sequence[str]) -> None:
-    """The learner must predict the first class of largest score, given the order in which it saw them."""
+    """The learner must predict the first class with the largest score, in the order in which it saw the classes."""
     scores = context.predict(learner, rows)
     want = [order[i] for i in scores.argmax(axis=1)]
     for name, got in (
@@ -163,7 +163,7 @@ def _ensure_first(context: CheckContext, learner: Any, rows: Array, order: Seque
 
 @check(needs_labels)
 def later_class_needs_a_larger_score(context: CheckContext) -> None:
-    """While rows are learned, the label predicted for a row changes only to one with a larger score."""
+    """While rows are learned, the label predicted for a row changes only to a label with a larger score."""
     skip_if_time_varying(context)
     chunk = context.rows()
     rows = np.vstack([np.zeros((1, FEATURES), chunk.X.dtype), chunk.X[:4]])

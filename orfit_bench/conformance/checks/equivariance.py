@@ -1,4 +1,4 @@
-"""Changes of the rows with a known effect: features and outputs of zeros, another order, other later rows."""
+"""Changes of the rows with a known effect: features and outputs of zeros, another order, different later rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def starts_away_from_zero(context: CheckContext, chunk: Chunk) -> bool:
 
 @check(needs_linear_predictions)
 def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
-    """Additional features that are always zero change no prediction of a learner that starts with zeros."""
+    """Additional features that are always zero do not change predictions of a learner that starts with zeros."""
     skip_if_not_linear(context)
     many = [] if context.variant.settings else [(4, [0] * MANY_FEATURES)]
     found = []
@@ -53,7 +53,7 @@ def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
 
 
 def _starts_alike(context: CheckContext, chunk: Chunk, wide: Chunk, at: list[int]) -> bool:
-    """Whether the start is the same apart from the entries of the features of zeros; a random start may not be."""
+    """Whether the start is the same except for the features of zeros; a random start can differ."""
     narrow = context.initialize(chunk)
     expected, start = host_arrays_of(narrow), host_arrays_of(context.initialize(wide))
     added = np.arange(len(at)) + at[0]
@@ -84,7 +84,7 @@ def rows_are_predicted_one_by_one(context: CheckContext) -> Deviation:
 
 @check(needs_predictions)
 def predictions_do_not_know_later_rows(context: CheckContext) -> Deviation:
-    """The prediction before a step depends neither on the target of its row nor on any later row of the call."""
+    """The prediction before a step does not depend on the target of its row or on later rows of the call."""
     plain = context.rows()
     X = plain.X.copy()
     X[:, 3] = 1 if context.variant.model is LINEAR else X[:, 3]
@@ -106,7 +106,7 @@ def predictions_do_not_know_later_rows(context: CheckContext) -> Deviation:
 
 
 def _with_other_future(chunk: Chunk, known: int) -> Chunk:
-    """The rows with other numbers after row `known`, and with other targets from this row on."""
+    """The rows with other numbers after row `known`, and with other targets from this row."""
 
     def turned(a: Array | None, at: int) -> Any:
         return None if a is None else frozen(np.concatenate([a[:at], a[at:][::-1]]))
@@ -124,7 +124,7 @@ IDLE_OUTPUT = Model(
     parameters=lambda d, c: d,
     start=lambda draw, d, c: np.zeros(d),
 )
-"""A linear model of one output, and a second one that is always zero."""
+"""A linear model with one output, and a second output that is always zero."""
 ONE_OUTPUT = replace(
     IDLE_OUTPUT,
     name="linear with one output",
@@ -135,7 +135,7 @@ ONE_OUTPUT = replace(
 
 @check(needs_models)
 def idle_outputs_change_nothing(context: CheckContext) -> Deviation | None:
-    """A second output of a model that is always zero, with targets of zero, does not change what is learned."""
+    """A second output of a model that is always zero, with targets of zero, does not change the result."""
     skip_if(not is_linear(context) or context.variant.outputs, "it compares linear models of one output")
     counts = {s.name for s in context.method.settings if isinstance(s.type, Integer)}
     skip_if(counts & set(context.variant.settings), "a limit on gradients means something else for two outputs")

@@ -1,4 +1,4 @@
-"""Evidence that the backend itself computed, and that it supports what it claims."""
+"""Evidence that the backend itself computes, and that it supports what it claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orfit_bench.spec.arrays import array_type
 from orfit_bench.spec.capability import OPTIONAL
 
 DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 10: "rocm", 13: "cuda"}
-"""Device types of DLPack; pinned host memory (3) and managed memory (13) included."""
+"""Device types of DLPack, including pinned host memory (3) and managed memory (13)."""
 
 
 def needs_device(context: CheckContext) -> str:
@@ -83,9 +83,9 @@ def arrays_are_on_device(context: CheckContext) -> None:
 
 @check(needs_compiler, all_variants=False)
 def kernel_is_compiled(context: CheckContext) -> None:
-    """After learning rows at once and one by one, the kernel has compiled signatures."""
+    """After learning rows together and one by one, the kernel has compiled signatures."""
     chunk = context.rows()
-    learner = context.train(chunk)  # a kernel may leave many rows at once to a library of matrix products
+    learner = context.train(chunk)  # a kernel can leave many rows to a library of matrix products
     for i in range(len(chunk.X)):
         context.learn(learner, chunk.cut(i, i + 1))
     ensure(_signatures(context), "no compiled signature after learning")
@@ -93,7 +93,7 @@ def kernel_is_compiled(context: CheckContext) -> None:
 
 @check(needs_compiler, all_variants=False)
 def same_rows_compile_nothing_more(context: CheckContext) -> None:
-    """The first learner of a stream of single rows compiles everything that the next one uses."""
+    """The first learner of a stream of single rows compiles everything that the next learner uses."""
     chunk, counts = context.rows(n=4, d=2 * FEATURES), []
     for _ in range(2):
         learner = context.create()

@@ -59,7 +59,7 @@ LAYOUTS: dict[str, Callable[[Array], Any]] = {
 
 @check()
 def rows_of_zeros(context: CheckContext) -> Deviation:
-    """Rows of zeros, also at the start, are learned: nothing is divided by their norm."""
+    """Rows of zeros, also at the start, are learned: their norm is not a divisor."""
     chunk = context.rows()
     X = chunk.X.copy()
     X[[0, 1, 9, 17]] = 0
@@ -68,7 +68,7 @@ def rows_of_zeros(context: CheckContext) -> Deviation:
 
 @check()
 def repeated_rows(context: CheckContext) -> Deviation:
-    """Rows that are repeated, at once or later, are learned."""
+    """Rows that are repeated, immediately or later, are learned."""
     chunk = context.rows()
     X = chunk.X.copy()
     X[[1, 2, 12]] = X[0]
@@ -108,10 +108,10 @@ def huge_and_tiny_scales(context: CheckContext) -> None:
 
 
 def _acceptable_rows(reference: CheckContext, chunk: Chunk, n: int) -> list[int]:
-    """Numbers of rows that the reference learns, plus and minus a step: the order of products decides overflow.
+    """Numbers of rows that the reference learns, plus and minus a step: overflow depends on the order of products.
 
-    If n is outside, those of perturbed references are added, since rounding may decide, for example in a state that has
-    lost its rank.
+    If n is outside, the numbers of perturbed references are added, since rounding can decide, for example in a state
+    that has lost its rank.
     """
     found, random = [rows_until_refusal(reference, reference.create(), chunk)], np.random.default_rng(reference.seed)
     step, size = reference.batch_size, few_ulps(reference.dtype)
@@ -121,12 +121,12 @@ def _acceptable_rows(reference: CheckContext, chunk: Chunk, n: int) -> list[int]
 
 
 MAX_PERTURBED = 64
-"""The largest number of perturbed references that are tried: one in twenty may refuse a disputed row."""
+"""The largest number of perturbed references to try: as few as one in twenty refuses a disputed row."""
 EXTREMES = ((1.0, None), (1.0, 1.0), (None, 1.0), (0.25, None))
 """Sizes of the numbers of an extreme row (None: SMALL) and of its target (None: unchanged), as powers of half the
 largest float."""
 SMALL = 2.0**-10
-"""Small enough that weights which fit it to an extreme target overflow, large enough that a step is visible."""
+"""Size of a row: small enough that weights fitting an extreme target overflow, large enough that a step is visible."""
 
 
 @check()
@@ -147,7 +147,7 @@ def overflowing_step_is_refused(context: CheckContext) -> None:
 @check()
 def no_step_is_skipped_silently(context: CheckContext) -> None:
     """Of an extreme row and its negative, at least one is refused or changes the weights."""
-    if context.method.state.layered:  # with one linear layer
+    if context.method.state.layered:  # use one linear layer
         context = replace(context, variant=replace(context.variant, model=MLP(())))
     skip_if(context.variant.model not in (LINEAR, MLP(())), "a model may be flat far from the data")
     _ensure_extreme_rows_are_noticed(context)
@@ -157,7 +157,7 @@ def no_step_is_skipped_silently(context: CheckContext) -> None:
 def _ensure_extreme_rows_are_noticed(context: CheckContext) -> None:
     """Each extreme row, or its negative, must be refused or change the weights."""
     B = context.batch_size * (4 if context.method.traits.labels else 1)  # a single class may be certain
-    chunk = context.rows(n=2 * B, d=6 * B)  # so many features that no row is a combination of earlier ones
+    chunk = context.rows(n=2 * B, d=6 * B)  # enough features that no row is a combination of earlier rows
     before = context.train(chunk.cut(0, B))
     is_learned = _weights_differ(context.train(chunk), before)  # not if the loss of the ordinary row is zero
     for sizes in EXTREMES:
@@ -179,7 +179,7 @@ def _learn_extreme_row(
     sign: int = 1,
     block: bool = False,
 ) -> tuple[Any, int]:
-    """Learn rows of which row `at` is extreme, from it on as a block or not; return also how many were learned."""
+    """Learn rows with an extreme row `at`, from there as a block or not; also return the number of learned rows."""
     half, (x, y) = float(np.finfo(context.dtype).max) / 2, sizes
     X, targets = chunk.X.copy(), chunk.y
     X[at] = sign * (half**x if x else SMALL)
@@ -206,6 +206,6 @@ def _ensure_same_fields(got: Any, want: Any) -> None:
 
 
 def _weights_differ(got: Any, want: Any) -> bool:
-    """Whether the weights differ, or the basis of a subspace, or, if there are neither, anything."""
+    """Whether the weights, or the basis of a subspace, differ; if there are neither, whether any field differs."""
     fields, expected = (host_arrays_of(learner) for learner in (got, want))
     return any(not np.array_equal(fields[n], expected[n]) for n in learned_fields(want))

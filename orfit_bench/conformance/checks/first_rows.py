@@ -19,7 +19,7 @@ WANTED = {
     "update": "True (applied) or False (not finite, state untouched)",
     "step": "True (applied) or False (not finite, state untouched)",
 }
-"""What the functions of a kernel return."""
+"""The return values of the functions of a kernel."""
 
 
 @check(all_variants=False)
@@ -46,7 +46,7 @@ def _learn_first_rows(context: CheckContext) -> None:
 def _missing_results(kernel: Any) -> Iterator[list[str]]:
     """Yield a list that is filled with the functions of the kernel that return None, as messages.
 
-    A `learn` that calls `update` takes None for False, so that the host only sees a refused step.
+    A `learn` that calls `update` treats None like False, so that the host only sees a refused step.
     """
     codes = {getattr(getattr(kernel, name, None), "__code__", None): name for name in WANTED}
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""Fleets: many learners that learn in one call, each equal to a learner that is alone."""
+"""Fleets: many learners that learn in one call, each equal to a separate learner."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from orfit_bench.spec import LINEAR
 from orfit_bench.spec.capability import fleet_absence
 
 MEMBERS = 4
-"""Members of the fleets that are checked; the last but one gets no rows where rows are ragged."""
+"""Number of members of the fleets that are checked; the last but one gets no rows in ragged calls."""
 MANY_MEMBERS = 70
-"""Members of a large fleet, no multiple of a block."""
+"""Number of members of a large fleet, not a multiple of a block."""
 COMPARED = (0, 4, 31, 32, 63, 64, MANY_MEMBERS - 1)
-"""Those of them that are compared with learners."""
+"""The members that are compared with separate learners."""
 MAX_PERTURBED = 256
-"""The largest number of perturbed learners that are tried: where few digits are left, one in forty may decide so."""
+"""The largest number of perturbed learners to try: if few digits are left, as few as one in forty decides that way."""
 CALLS = ((0, 3), (3, 8), (8, 12))
-"""The rows of each call, of which members get different numbers."""
+"""The rows of each call, with different numbers of rows for the members."""
 
 
 def needs_fleets(context: CheckContext) -> str:
@@ -56,7 +56,7 @@ def learn_fleet(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
 def compare_members(
     context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str, rows: Sequence[Array] = ()
 ) -> Deviation:
-    """Compare the members that have learned rows with the learners that are alone; `rows` are those of each member."""
+    """Compare the members that have learned rows with separate learners; `rows` are the rows of each member."""
     counts = [learner.n_samples_seen_ for learner in alone]
     ensure(fleet.n_samples_seen_.tolist() == counts, f"{of}: {fleet.n_samples_seen_} rows seen, want {counts}")
     pairs = [(fleet[i], learner) for i, learner in enumerate(alone) if learner.n_samples_seen_]
@@ -68,9 +68,9 @@ def compare_members(
 
 @check(needs_fleets)
 def fleet_equals_learners(context: CheckContext) -> Deviation:
-    """Every member of a fleet equals a learner that learned its rows alone, however they are divided into calls.
+    """Every member of a fleet equals a separate learner of its rows, for any division into calls.
 
-    So does a member of a fleet that was restored from its state.
+    This also holds for a fleet that was restored from its state.
     """
     alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=6 * MEMBERS)
@@ -99,7 +99,7 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
 
 
 def compare_many_members(context: CheckContext, calls: Sequence[tuple[int, int]]) -> Deviation:
-    """Compare some members of a fleet of many with learners that are alone, after calls with these rows of each."""
+    """Compare some members of a large fleet with separate learners, after calls with these rows for each member."""
     n = calls[-1][1]
     chunk = context.rows(n=n * MANY_MEMBERS)
     each = chunk.map(lambda a: a.reshape(MANY_MEMBERS, n, *a.shape[1:]))
@@ -120,11 +120,11 @@ def rows_of_call(lo: int, hi: int, a: Array) -> Array:
 
 
 FACTORS = (1.0, 0.98, 0.95, 0.9)
-"""The settings of the members, relative to those of the variant."""
+"""Factors of the settings of the members, relative to the variant."""
 
 
 def own_settings(context: CheckContext) -> list[dict[str, object]]:
-    """Settings for each member: every number that may be smaller differs."""
+    """Settings for each member: every number that can be smaller differs."""
     found: list[dict[str, object]] = [{} for _ in range(MEMBERS)]
     values = context.create().settings
     for setting in context.method.settings:
@@ -171,12 +171,12 @@ def needs_fleets_that_warn(context: CheckContext) -> str:
 
 @check(needs_fleets_that_warn)
 def fleet_members_lose_precision_alone(context: CheckContext) -> None:
-    """Growing rows mark members, and are refused, exactly as in learners that are alone."""
+    """Growing rows mark members, and are refused, exactly as in separate learners."""
     alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=FIRST + GROWING)
     X = np.stack([chunk.X] * MEMBERS)
     X[1:3] = with_growing_rows(context, chunk).X
-    # along one direction, so that the others keep their variance; rows of equal numbers would round alike
+    # along one direction, so that the others keep their variance; equal rows would be rounded equally
     X[2, FIRST:] = X[2, FIRST:, :1] * chunk.X[0]
     members_that_refuse(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
     for i, learner in enumerate(alone):
@@ -192,7 +192,7 @@ def fleet_members_lose_precision_alone(context: CheckContext) -> None:
 
 
 def _loss_of_digits(context: CheckContext, learner: Any, rows: Chunk) -> tuple[int, float | None]:
-    """How many rows a learner has learned, up to the first that it refuses, and its mark of lost precision then."""
+    """The number of rows learned before the first refusal, and the mark of lost precision at that point."""
     refuses(context, learner, rows)
     return learner.n_samples_seen_, mark_of(context, learner)
 
@@ -214,7 +214,7 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
 def with_huge_row(X: Array, i: int) -> Array:
     """A copy whose row i has one entry near the largest float.
 
-    Were all entries so, sums of products with weights would overflow in some orders only.
+    If all entries were so large, sums of products with weights would overflow only in some orders.
     """
     huge, largest = np.array(X), np.finfo(X.dtype).max
     huge[i] = largest / (8 * huge.shape[1])
@@ -233,7 +233,7 @@ def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
 
 
 def ensure_same_refusals(named: list[int], refused: list[int]) -> None:
-    """Raise Violation unless the members that refuse a row are those whose learners do so alone."""
+    """Raise Violation unless the members that refuse a row are those whose separate learners do so."""
     ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
 
 
@@ -244,7 +244,7 @@ def stacked(parts: list[Chunk]) -> tuple[Array, Array | None]:
 
 
 def refuses(context: CheckContext, learner: Any, rows: Chunk) -> bool:
-    """Let a learner that is alone learn rows, and return whether it refuses one."""
+    """Let a separate learner learn rows, and return whether it refuses one."""
     try:
         with np.errstate(all="ignore"):
             context.learn(learner, rows)
@@ -254,7 +254,7 @@ def refuses(context: CheckContext, learner: Any, rows: Chunk) -> bool:
 
 
 def _ensure_large_member_refuses(context: CheckContext) -> None:
-    """Only the member with a large state refuses a row of small numbers, and only if a learner in this state does."""
+    """Only the member with a large state refuses a row of small numbers, exactly if a learner in this state does."""
     chunk = context.rows(n=4)
     ordinary = context.train(chunk)
     for scale in (float(np.finfo(context.dtype).max) ** -0.6, 0.0):

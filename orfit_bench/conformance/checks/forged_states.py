@@ -1,4 +1,4 @@
-"""Saved learners whose content was changed by a program that also corrected the checksums around it."""
+"""Saved learners whose content was changed by a program that also corrected the checksums."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from orfit_bench.state import binary, files
 Header = dict[str, Any]
 Arrays = dict[str, Any]
 IMPOSSIBLE_VERSIONS: tuple[Any, ...] = ([1], [0, 0, 0], [1, 0, 0], ["1", 0], [1.0, 0], "1.0", None, [10**6, 0])
-"""Of the specification for which a state was written; the last one is later than any."""
+"""Impossible versions of the specification of a state; the last one is later than any."""
 IMPOSSIBLE_FORMATS: tuple[Any, ...] = (0, 99, "4", None)
-"""Numbers of formats that no version writes; the second one is later than any."""
+"""Format numbers that no version writes; the second one is later than any."""
 Forge = Callable[[Header, Arrays], Any]
 """Changes a header or the arrays in place."""
 
@@ -70,7 +70,7 @@ def forged_bytes_are_refused(context: CheckContext) -> None:
 
 
 def with_waiting_rows(context: CheckContext) -> Any:
-    """A learner of two rows that wait for a batch of four; None without batches, or if a row may wait several times."""
+    """A learner with two pending rows of a batch of four; None without batches, or if a row can wait repeatedly."""
     weighting = context.method.kernel.weighting
     repeats = weighting is not None and weighting.repeats_rows
     has_batches = any(setting.name == "batch_size" for setting in context.method.settings)
@@ -78,7 +78,7 @@ def with_waiting_rows(context: CheckContext) -> Any:
 
 
 def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[tuple[str, Forge]]:
-    """What is impossible, and how to write it."""
+    """Yield descriptions of impossible contents, and the functions that write them."""
     name = layout_of(learner).fields[0].name
     for key in ("t", "n_samples_seen", "n_features", "n_outputs"):
         for value in (-1, 1.5, "3", True, 2**63):
@@ -90,7 +90,7 @@ def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[
     roles = {field.name: field.role for field in layout_of(learner).fields}
     warning = context.method.state.warning and context.method.state.warning.field
     for field in roles:
-        if field != warning or "information_root" not in roles.values():  # with which earlier versions saved no mark
+        if field != warning or "information_root" not in roles.values():  # earlier versions saved it without a mark
             yield f"no {field}", _without_array(field)
     if warning in roles:
         for mark in (2, 0.5):
@@ -176,7 +176,7 @@ def forged_files_are_refused(context: CheckContext) -> None:
 
 
 def _changed_members(good: Arrays) -> Iterator[tuple[str, Arrays]]:
-    """What is changed, and all members of the file."""
+    """Yield descriptions of the change, and all members of the changed file."""
     head = bytes(good["header"])
     yield "a header without a space", good | {"header": np.frombuffer(head.replace(b" ", b"", 1), np.uint8)}
     for number in IMPOSSIBLE_FORMATS:

@@ -15,7 +15,7 @@ from orfit_bench.conformance.inspection import WatchedKernel
 from orfit_bench.conformance.rows import Chunk
 
 KNOWN = 8
-"""Rows that are learned before, in whole batches."""
+"""Number of rows learned before, in whole batches."""
 
 
 class Interruption:
@@ -84,7 +84,7 @@ def _ensure_refuses(context: CheckContext, learner: Any, before: Any, chunk: Chu
 
 
 def _calls(context: CheckContext, learner: Any, row: Chunk) -> dict[str, Callable[[], Any]]:
-    """What may be asked of a learner."""
+    """The calls of a learner."""
     calls: dict[str, Callable[[], Any]] = {
         n: partial(call, learner, row) for n, call in calls_that_learn(context).items()
     }

@@ -1,4 +1,4 @@
-"""Invalid input: it raises an error of the right type with a message, and does not change the learner."""
+"""Invalid input raises an error of the right type with a message, and does not change the learner."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from orfit_bench.conformance.rows import FEATURES, Chunk
 from orfit_bench.spec import LINEAR
 
 TOO_LARGE = 2**60 + 1
-"""An integer that no dtype of a learner holds."""
+"""An integer that is not exact in any dtype of a learner."""
 Invalid = Iterator[tuple[str, Any, Any]]
-"""What is wrong, X and y."""
+"""A description of the problem, X and y."""
 
 
 def _ensure_refused(context: CheckContext, invalid: Callable[[Chunk], Invalid], wanted: type[Exception]) -> None:
@@ -59,7 +59,7 @@ def invalid_shapes_are_refused(context: CheckContext) -> None:
 
 
 def _ensure_hint_for_one_row(context: CheckContext, rows: Chunk) -> None:
-    """The error for one row as X must say how to pass it; for rows of three dimensions that would be wrong."""
+    """The error for one row as X must explain how to pass it; for rows of three dimensions it must not."""
     for X, hints in ((rows.X[0], 1), (rows.X[:, None], 0)):
         try:
             context.create().partial_fit(X, *([] if rows.y is None else [rows.y[: len(X)]]))
@@ -113,12 +113,12 @@ def _ensure_start_refused(context: CheckContext, d: int, c: int, shape: tuple[in
 
 
 def start_of_shape(context: CheckContext, shape: tuple[int, ...], value: float = 0.0) -> Any:
-    """A learner of numbers that starts from weights of this shape, all equal; None if there is none."""
+    """A learner of numbers with equal initial weights of this shape; None if the method does not support this."""
     if not context.method.traits.numbers or context.variant.model is not LINEAR:
         return None
     try:
         return context.create(initial_weights=np.full(shape, value))
-    except (TypeError, ValueError):  # it has no weights that a user sets
+    except (TypeError, ValueError):  # users cannot set its weights
         return None
 
 
@@ -148,7 +148,7 @@ def nonfinite_input_is_refused(context: CheckContext) -> None:
 
 
 def _ensure_refused_with_gaps(context: CheckContext, chunk: Chunk, gap: Any) -> None:
-    """A row whose target is missing must be refused, too, if it is not finite itself."""
+    """A row that is not finite must be refused even if its target is missing."""
     learner = context.train(chunk.cut(0, 4))
     before = learner.copy()
     for value in (np.nan, np.inf):
@@ -163,7 +163,7 @@ def _ensure_refused_with_gaps(context: CheckContext, chunk: Chunk, gap: Any) -> 
 def non_numeric_input_is_refused(context: CheckContext) -> None:
     """Strings, complex numbers, objects and masked arrays raise TypeError, ragged arrays ValueError.
 
-    An entry that is None is named by its place.
+    The error for an entry that is None names its place.
     """
 
     def of_values(good: Chunk) -> Invalid:
@@ -195,8 +195,8 @@ def non_numeric_input_is_refused(context: CheckContext) -> None:
 
 
 def integers_that_are_rounded(context: CheckContext) -> list[int]:
-    """Integers that a learner would round, down and up; the first of both signs among them."""
-    limit = 2 ** (np.finfo(context.dtype).nmant + 1)  # up to which every integer is a number of the dtype
+    """Integers that a learner would round, down and up, including the smallest of both signs."""
+    limit = 2 ** (np.finfo(context.dtype).nmant + 1)  # every integer up to this is exact in the dtype
     return [TOO_LARGE, 2**61 - 1, limit + 1, -limit - 1]
 
 

@@ -1,4 +1,4 @@
-"""Fleets whose members have learned different numbers of rows, or get rows of extreme size."""
+"""Fleets whose members have learned different numbers of rows, or receive rows of extreme size."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.fleets.factory import stack
 
 SIZES_OF_ROWS = 2
-"""Fleets that get rows of growing size: those of each member are larger than those of the member before it."""
+"""Number of fleets with rows of growing size: each member has larger rows than the previous member."""
 
 
 @check(needs_fleets)
 def fleet_members_join_one_by_one(context: CheckContext) -> Deviation:
-    """Members that have learned no row, one, two and more learn the rows of a call as if each were alone."""
+    """Members that have learned zero, one, two and more rows learn the rows of a call like separate learners."""
     alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=2 * MEMBERS * MEMBERS)
     at = 0
@@ -53,7 +53,7 @@ def _learn_a_row_each(context: CheckContext, fleet: Any, alone: list[Any], rows:
 
 @check(needs_fleets)
 def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
-    """A member refuses a row of extreme size, or with an extreme target, exactly if a learner that is alone does."""
+    """A member refuses a row of extreme size, or with an extreme target, exactly if a separate learner does."""
     alone = new_members(context)
     skip_if(context.variant.outputs, "targets of several outputs are extreme in the same way")
     fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
@@ -66,12 +66,12 @@ def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
 
 @check(needs_fleets)
 def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
-    """A member with a number near the largest float in its state refuses a row exactly if a learner alone does."""
+    """A member with a number near the largest float in its state refuses a row exactly if a separate learner does."""
     start = new_members(context)[0]
     chunk = context.rows(n=MEMBERS + 2)
     context.learn(start, chunk.cut(0, MEMBERS))
     X = np.array(chunk.X)
-    X[MEMBERS:] *= X.dtype.type(float(np.finfo(context.dtype).max) ** -0.6)  # so that nothing but a limit is exceeded
+    X[MEMBERS:] *= X.dtype.type(float(np.finfo(context.dtype).max) ** -0.6)  # so that only a limit is exceeded
     X[MEMBERS] = 0
     rows = chunk.with_rows(X).cut(MEMBERS, MEMBERS + 2)
     for name in large_fields(start):
@@ -84,9 +84,9 @@ def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
 
 
 def with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | None, float | None]) -> Chunk:
-    """The rows, of which the last but one has numbers of these sizes, and its target, too, if it is a number.
+    """The rows, with numbers of these sizes in the last but one and in its target if it is a number.
 
-    The last row is zero: whether digits are left for another one is a matter of rounding.
+    The last row is zero, since rounding would decide whether digits are left for another row.
     """
     half, (x, y) = float(np.finfo(context.dtype).max) / 2, sizes
     X, targets = np.array(part.X), part.y
@@ -99,7 +99,7 @@ def with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | No
 
 
 def ensure_finite_and_counted(fleet: Any, alone: list[Any], after: str) -> None:
-    """The members are finite, and have learned as many rows as the learners that are alone."""
+    """The members are finite, and have learned as many rows as the separate learners."""
     for i, learner in enumerate(alone):
         finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
         ensure(finite, f"member {i} is not finite {after}")
@@ -109,7 +109,7 @@ def ensure_finite_and_counted(fleet: Any, alone: list[Any], after: str) -> None:
 
 @check(needs_fleets)
 def fleet_members_lose_digits_alone(context: CheckContext) -> None:
-    """Rows of any size mark lost precision in members, or are refused, exactly as in learners that are alone."""
+    """Rows of any size mark lost precision in members, or are refused, exactly as in separate learners."""
     chunk = context.rows(n=2 * MEMBERS)
     for step in range(SIZES_OF_ROWS):
         alone = new_members(context)
@@ -123,7 +123,7 @@ def fleet_members_lose_digits_alone(context: CheckContext) -> None:
 
 
 def _growing(part: Chunk, factor: float) -> Chunk:
-    """The rows, of which the second is multiplied by a factor."""
+    """The rows, with the second multiplied by a factor."""
     X = np.array(part.X)
     X[1] *= X.dtype.type(factor)
     return part.with_rows(X)

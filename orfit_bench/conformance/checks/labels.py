@@ -1,4 +1,4 @@
-"""Labels: of any kind, in arrays and in lists, in long calls and in short ones."""
+"""Labels of any kind, in arrays and lists, in long and short calls."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from orfit_bench.conformance.rows import Array
 from orfit_bench.learners.restoring import from_bytes
 
 LONG = 600
-"""Rows of a call whose labels are found by sorting, not one by one."""
+"""Number of rows of a call whose labels are found by sorting instead of one by one."""
 FIRST = 10
-"""Rows before it."""
+"""Number of rows before this call."""
 KINDS: dict[str, tuple[list[Any], list[Any]]] = {
     "texts": (["m", "k"], ["k", "m", "a", "z", "l", "zebra"]),
     "integers": ([3, 10], [10, 3, -5, 7, 2**40]),
     "truth values": ([True], [True, False]),
     "texts of which NumPy drops the end": (["a\0", "b"], ["b", "a", "c"]),
 }
-"""The labels of the first rows, and those of a long call: new ones come before, between and after the others."""
+"""The labels of the first rows, and those of a long call: new labels sort before, between and after the others."""
 UNUSUAL: tuple[list[Any], ...] = (["a\0", "a", "\0"], [2**70, -1, 2**70 + 1], ["", " ", "é"], [False, True])
-"""Labels of which NumPy's arrays keep only a part, or which are equal as other types."""
+"""Labels that NumPy arrays truncate, or that equal values of other types."""
 
 
 def _labels(kind: str) -> tuple[list[Any], list[Any]]:
-    """The labels of the first rows, and those of a long call, in which new ones come one after another."""
+    """The labels of the first rows, and those of a long call, in which new labels appear one after another."""
     first, labels = KINDS[kind]
     n = len(labels)
     return [first[i % len(first)] for i in range(FIRST)], [labels[i % min(2 + i * n // LONG, n)] for i in range(LONG)]
@@ -37,7 +37,7 @@ def _labels(kind: str) -> tuple[list[Any], list[Any]]:
 
 @check(needs_labels, all_variants=False)
 def long_calls_find_the_same_labels(context: CheckContext) -> Deviation:
-    """A call of 600 rows that brings new labels gives the classes and the state of calls of ten rows."""
+    """A call of 600 rows with new labels gives the classes and the state of calls of ten rows."""
     found, chunk = [], context.rows(n=FIRST + LONG)
     for kind in KINDS:
         first, labels = _labels(kind)
@@ -54,7 +54,7 @@ def long_calls_find_the_same_labels(context: CheckContext) -> Deviation:
 
 @check(needs_labels, all_variants=False)
 def labels_in_lists_equal_arrays(context: CheckContext) -> None:
-    """Labels in a list of Python's values give the classes and the state of those in an array, bit by bit."""
+    """Labels in a list of Python values give the same classes and state as labels in an array, bit by bit."""
     X: Array = context.rows(n=FIRST + LONG).X
     for kind in KINDS:
         first, labels = _labels(kind)
@@ -73,7 +73,7 @@ def labels_in_lists_equal_arrays(context: CheckContext) -> None:
 
 
 def _ensure_wrong_labels_refused(learner: Any, X: Array, labels: Array) -> None:
-    """Labels too many or too few, and what is no list or array, must be refused, and change nothing."""
+    """Too many or too few labels, and objects other than lists and arrays, must be refused and change nothing."""
     before = learner.to_bytes()
     wrong: tuple[Any, ...] = (None, {*labels[:2].tolist()}, iter(labels))
     for y in wrong:
@@ -90,7 +90,7 @@ def _ensure_wrong_labels_refused(learner: Any, X: Array, labels: Array) -> None:
 
 @check(needs_labels, all_variants=False)
 def labels_are_kept_as_they_are(context: CheckContext) -> None:
-    """Labels with characters or digits that NumPy drops are classes, are predicted, and are in bytes and copies."""
+    """Labels with characters or digits that NumPy drops are kept in classes, predictions, bytes and copies."""
     skip_if_time_varying(context)
     X: Array = context.rows(n=3).X
     for labels in UNUSUAL:

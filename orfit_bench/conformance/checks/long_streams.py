@@ -21,7 +21,7 @@ from orfit_bench.conformance.rows import MANY_OUTPUTS, ROWS
 
 SHORT, LONG = 3_000, 100_000
 LONG_CALL, PIECES = 1_100, (64, 256, 512, 200)
-"""Rows of one long call, and steps of the shorter calls that it is compared with; the last one takes the rest."""
+"""Rows of one long call, and steps of the shorter calls for comparison; the last call has the remaining rows."""
 
 
 def _learn_long_stream(context: CheckContext, n: int) -> Deviation | None:
@@ -53,7 +53,7 @@ def thousands_of_rows(context: CheckContext) -> Deviation | None:
 def hundred_thousand_rows(context: CheckContext) -> Deviation | None:
     """After 100,000 rows the state is finite and equals that of the reference (or the declared Gram matrix).
 
-    A learner that keeps all rows learns 10,000, since the time of a step is proportional to the rows it keeps.
+    A learner that stores all rows learns 10,000, since the time of a step is proportional to the stored rows.
     """
     forgets = context.method.state.layered and context.variant.settings
     skip_if(forgets, "the inputs of an inner layer may stop exciting a direction, which forgetting then loses")
@@ -76,7 +76,7 @@ def defaults_learn_standardized_rows(context: CheckContext) -> Deviation:
 
 @check(all_variants=False)
 def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
-    """A call of a thousand rows of six outputs or classes agrees with shorter calls, reference and batch solution."""
+    """A call of 1,000 rows with six outputs or classes agrees with shorter calls, reference and batch solution."""
     many, traits = context, context.method.traits
     if (traits.numbers or traits.labels) and not context.method.state.layered:
         many = replace(context, variant=replace(context.variant, outputs=MANY_OUTPUTS))

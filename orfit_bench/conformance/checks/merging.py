@@ -23,7 +23,7 @@ TURNS = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 """Orders of three learners: the second and the third are each merged into the first."""
 
 COUNTS = ((1, 3), (0, 2), (2, 2))
-"""Numbers of rows by which two learners are averaged."""
+"""Numbers of rows with which two learners are averaged."""
 
 
 def needs_merge(context: CheckContext) -> str:
@@ -37,13 +37,13 @@ def needs_average(context: CheckContext) -> str:
 
 
 def merges_by_default(context: CheckContext, learner: Any) -> bool:
-    """Whether the settings are the defaults, and the learner merges with others; other settings may lack precision."""
+    """Whether the settings are the defaults and the learner can be merged; other settings may lack precision."""
     rule, linear = context.method.combine.merge, context.variant.model is LINEAR
     return bool(rule and not context.variant.settings and not rule.refuses(learner.settings, linear))
 
 
 def train_two(context: CheckContext) -> tuple[Any, Any]:
-    """Two learners of parts of a stream, without pending rows; for an exact merge with the same start, else another."""
+    """Two learners of parts of a stream, without pending rows; with the same start only for an exact merge."""
     rule = context.method.combine.merge
     refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
     skip_if(refusal, refusal)
@@ -55,7 +55,7 @@ def train_two(context: CheckContext) -> tuple[Any, Any]:
 
 
 def merge_or_skip(context: CheckContext, one: Any, other: Any) -> Any:
-    """Merge; with settings other than the defaults, the rule may refuse to, for lack of precision."""
+    """Merge; with settings other than the defaults, the rule can refuse for lack of precision."""
     try:
         return one.merge(other)
     except ValueError as error:
@@ -65,7 +65,7 @@ def merge_or_skip(context: CheckContext, one: Any, other: Any) -> Any:
 
 @check(needs_merge, numbers="any")
 def merges_as_declared(context: CheckContext) -> Deviation | None:
-    """An exact merge equals learning all rows, of any size, an averaged one is the mean weighted by rows.
+    """An exact merge equals learning all rows of any size; an averaged merge is the mean weighted by rows.
 
     Every merge is finite.
     """
@@ -78,7 +78,7 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     ensure(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
     ensure_finite(context, merged, chunk)
     if context.method.traits.labels:
-        merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # whose shape the merge may have changed
+        merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # the merge may have changed their shape
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     if kind == "exact":
         return context.compare(chunk, (merged, context.train(chunk)), *merged_small_rows(context, chunk))
@@ -92,8 +92,8 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
 def merged_small_rows(context: CheckContext, chunk: Chunk) -> list[tuple[Any, Any]]:
     """The predictions after an exact merge of parts of the chunk, and after all rows, as a pair to compare.
 
-    The rows that are learned are so small that what is known of them is rounding beside a prior. There is no pair where
-    a method refuses them, or warns of lost digits.
+    The rows are so small that their information is rounding compared with a prior. There is no pair if a method refuses
+    them or warns of lost digits.
     """
     small = chunk.scale_rows(-(int(np.finfo(context.dtype).nmant) // 2 + 2))
     cut = 4 * context.batch_size
@@ -111,13 +111,13 @@ def merged_small_rows(context: CheckContext, chunk: Chunk) -> list[tuple[Any, An
 
 @check(needs_merge, all_variants=False)
 def merge_uses_every_field(context: CheckContext) -> None:
-    """With default settings, every field that differs between two learners makes a difference when they are merged."""
+    """With default settings, every field that differs between two learners affects their merge."""
     learners = [context.train(part) for part in _parts_of_unlike_lengths(context)]
     own = [host_arrays_of(learner) for learner in learners]
     merged = {(i, j): host_arrays_of(learners[i].copy().merge(learners[j])) for i, j in permutations(range(3), 2)}
     for name in (f.name for f in layout_of(learners[0]).fields if f.compared == "entries"):
         turns = [(i, j, k) for i, j, k in TURNS if not np.array_equal(own[j][name], own[k][name])]
-        ensure(  # in one turn at least: the labels of the first learner may hide those of both others
+        ensure(  # at least in one order: the labels of the first learner can hide those of the others
             not turns or any(not np.array_equal(merged[i, j][name], merged[i, k][name]) for i, j, k in turns),
             f"{name} does not depend on the learner that is merged: let the merge rule return {name!r}, or let "
             "combine.derive compute it",
@@ -125,9 +125,9 @@ def merge_uses_every_field(context: CheckContext) -> None:
 
 
 def _parts_of_unlike_lengths(context: CheckContext) -> list[Chunk]:
-    """Three parts of a stream, of 3, 4 and 5 steps, each of which begins with all classes if it has any."""
+    """Three parts of a stream, of 3, 4 and 5 steps; each begins with all classes, if there are classes."""
     B = context.batch_size
-    chunk, first, parts = context.rows(n=12 * B, d=40), 0, []  # with fewer features a basis may be full
+    chunk, first, parts = context.rows(n=12 * B, d=40), 0, []  # with fewer features a basis can be full
     for steps in (3, 4, 5):
         part = chunk.cut(first, first + steps * B)
         if context.method.traits.labels:
@@ -141,7 +141,7 @@ def _parts_of_unlike_lengths(context: CheckContext) -> list[Chunk]:
 
 
 def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
-    """The weights with the columns of the merged learner's classes, zero for a class that was not known."""
+    """The weights with the columns of the merged learner's classes, zero for unknown classes."""
     own: np.ndarray[Any, Any] = to_numpy64(weights)
     if not len(classes):
         return own
@@ -157,7 +157,7 @@ def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> 
 
 @check(needs_merge, numbers="any")
 def merge_leaves_other_unchanged(context: CheckContext) -> None:
-    """The learner that is merged into another stays as it was, bit by bit, and shares no memory with it."""
+    """The learner that is merged into another stays unchanged, bit by bit, and does not share memory with it."""
     one, other = train_two(context)
     before = other.copy()
     merge_or_skip(context, one, other)
@@ -170,8 +170,8 @@ def merge_leaves_other_unchanged(context: CheckContext) -> None:
 def averages_as_declared(context: CheckContext) -> Deviation:
     """`average` gives every learner the mean of the declared fields, and changes no other field.
 
-    Given numbers of rows, they are the weights of the mean.
-    Afterwards only fields without dimensions may differ: each array is averaged, or follows from averaged ones.
+    Numbers of rows, if given, are the weights of the mean.
+    Afterwards only fields without dimensions can differ: each array is averaged, or derived from averaged ones.
     """
     chunk = context.rows(n=12 * context.batch_size)
     parts = [context.train(chunk.cut(lo, lo + 4 * context.batch_size)) for lo in (0, 4 * context.batch_size)]
@@ -181,7 +181,7 @@ def averages_as_declared(context: CheckContext) -> Deviation:
     average(parts)
     for learner in parts:
         ensure_finite(context, learner, chunk)
-    average(parts[:1])  # which is its own mean
+    average(parts[:1])  # a single learner is its own mean
     for rows in ((-1, 2), (0, 0)):
         ensure_raises(partial(average, parts, rows=rows), ValueError, f"an average by rows={rows}", "rows=")
     pairs = []
@@ -200,7 +200,7 @@ def averages_as_declared(context: CheckContext) -> Deviation:
 def _declared_mean(
     context: CheckContext, fields: list[dict[str, Any]], settings: Any, rows: tuple[int, int]
 ) -> dict[str, Any]:
-    """The averaged fields, and those that follow from them, of learners with these fields and numbers of rows."""
+    """The averaged fields, and those derived from them, of learners with these fields and numbers of rows."""
     combine, means = context.method.combine, dict[str, Any]()
     for name in (n for n in combine.averages if n in fields[0]):
         weights = [float(n) for n in rows]

@@ -1,4 +1,4 @@
-"""The names of the entries of rows: in any order, in states and copies, and where learners are merged."""
+"""The names of the entries of rows: in any order, in states and copies, and in merges."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from orfit_bench.learners.restoring import from_bytes, restore
 from orfit_bench.spec import LINEAR
 
 NAMED = 6
-"""Rows that are learned with names."""
+"""Number of rows learned with names."""
 NAMES = [f"x{j}" for j in range(FEATURES)]
 OUTPUTS = ["first", "second"]
 
@@ -39,7 +39,7 @@ def _named(x: Array, backwards: bool) -> dict[str, float]:
 
 
 def _learn_named(context: CheckContext, chunk: Chunk) -> Any:
-    """A learner of rows with names, every other one backwards."""
+    """A learner of rows with names, every other row backwards."""
     skip_if_time_varying(context)
     learner = context.create()
     for i in range(NAMED):
@@ -57,9 +57,9 @@ def _learn_unnamed(context: CheckContext, chunk: Chunk) -> Any:
 
 @check(needs_single_rows)
 def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
-    """Rows with names, with their entries in any order, give the state of rows without names; other names are refused.
+    """Rows with named entries in any order give the state of rows without names; other names are refused.
 
-    A row without names is learned after them, with a warning for the first one.
+    A row without names can be learned after them; the first such row gives a warning.
     """
     chunk = context.rows()
     learner, plain = _learn_named(context, chunk), _learn_unnamed(context, chunk)
@@ -87,9 +87,9 @@ def _ensure_warns_of_no_names(context: CheckContext, learner: Any, chunk: Chunk)
 
 @check(needs_single_rows)
 def names_are_kept(context: CheckContext) -> None:
-    """A copy, a restored state, bytes and a pickle have the names of the columns, and learn rows in any order.
+    """A copy, a restored state, bytes and a pickle keep the names of the columns, and learn rows in any order.
 
-    So has a learner that was merged with one without names.
+    A learner that was merged with one without names keeps them too.
     """
     chunk = context.rows()
     learner = _learn_named(context, chunk)
@@ -117,7 +117,7 @@ def names_are_kept(context: CheckContext) -> None:
 
 
 def _ensure_weights_have_names(context: CheckContext, learner: Any, names: list[str]) -> None:
-    """The weights of a linear model are found by the names of the columns."""
+    """The weights of a linear model can be selected by the names of the columns."""
     name, arrays = context.method.state.weights, learner.state()
     if context.variant.model is not LINEAR or name not in arrays or arrays[name].dims[0] != "parameter":
         return
@@ -145,10 +145,9 @@ def _learn(context: CheckContext, names: list[str] | None, learner: Any = None, 
 
 @check(needs_single_rows)
 def state_names_the_columns(context: CheckContext) -> None:
-    """A state has the names of columns along features and, for a linear model only, along the weights.
+    """A state has the names of columns along features and, only for a linear model, along the weights.
 
-    It has the names of targets along outputs, where there is one entry for each. A state with other names is not
-    restored.
+    It has the names of targets along outputs, if there is one entry for each. A state with other names is not restored.
     """
     named, plain = (_learn(context, names).state() for names in (NAMES, None))
     along = {"feature": NAMES} | ({"parameter": NAMES} if context.variant.model is LINEAR else {})
@@ -164,7 +163,7 @@ def state_names_the_columns(context: CheckContext) -> None:
 
 
 def _ensure_names(state: Any, along: dict[str, list[str]]) -> None:
-    """The entries along these dimensions must have these names, all others none."""
+    """The entries along these dimensions must have these names, and those along others none."""
     for dim in {str(dim) for dim in state.dims} - {"waiting"}:
         ensure(dim.isidentifier(), f"a dimension is called {dim!r}, want an identifier, followed by _2 the second time")
         want = along.get(dim.removesuffix("_2"))
@@ -176,7 +175,7 @@ def _ensure_names(state: Any, along: dict[str, list[str]]) -> None:
 
 @check(needs_single_rows_to_merge)
 def names_decide_what_is_merged(context: CheckContext) -> None:
-    """Learners of rows with the same names merge and keep them; learners of other names are refused in either order."""
+    """Learners with the same names merge and keep them; merges of learners with other names are refused."""
     rule = context.method.combine.merge
     refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
     skip_if(refusal or context.batch_size > 1, refusal or "rows are pending")
@@ -203,7 +202,7 @@ def names_decide_what_is_merged(context: CheckContext) -> None:
 
 
 def _two_outputs(context: CheckContext) -> Chunk | None:
-    """Rows with two targets; None if the method does not take two numbers."""
+    """Rows with two targets; None if the method does not accept two numbers."""
     chunk = context.rows(n=NAMED)
     if chunk.y is None or context.method.traits.labels or context.variant.time_varying:
         return None
@@ -213,7 +212,7 @@ def _two_outputs(context: CheckContext) -> Chunk | None:
 
 
 def _learn_outputs(context: CheckContext, chunk: Chunk, backwards: bool = False) -> Any:
-    """A learner of rows with two targets that have names, every other one backwards if wanted."""
+    """A learner of rows with two named targets, every other pair backwards if requested."""
     learner = context.create()
     for i, (x, y) in enumerate(zip(chunk.X, np.asarray(chunk.y).tolist(), strict=True)):
         targets = list(zip(OUTPUTS, y, strict=True))
@@ -228,7 +227,7 @@ def needs_single_rows_with_numbers(context: CheckContext) -> str:
 
 @check(needs_single_rows_with_numbers)
 def targets_have_names_in_any_order(context: CheckContext) -> None:
-    """Targets with names, in any order, give one state; copies keep the names, and other names are refused."""
+    """Named targets in any order give the same state; copies keep the names, and other names are refused."""
     chunk = _two_outputs(context)
     if chunk is None:
         raise NotApplicable("it does not take two numbers as targets")
@@ -250,5 +249,5 @@ def targets_have_names_in_any_order(context: CheckContext) -> None:
 
 
 def _names_of_outputs(state: Any) -> dict[str, list[str]]:
-    """The names along each dimension that has some."""
+    """The names along each dimension that has names."""
     return {str(dim): state.coords[dim].values.tolist() for dim in state.coords}

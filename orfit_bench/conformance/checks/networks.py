@@ -1,4 +1,4 @@
-"""A kernel's own rule for networks, which must be what it does with the gradients of any model."""
+"""A kernel's own rule for networks, which must agree with its rule for the gradients of any model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orfit_bench.spec import Model
 
 
 def needs_network_rule(context: CheckContext) -> str:
-    """The kernel must have a rule of its own for networks."""
+    """The kernel must have its own rule for networks."""
     return "" if hasattr(context.create().rule.kernel, "for_network") else "its kernel has no for_network"
 
 
@@ -30,7 +30,7 @@ def networks_are_learned_as_models(context: CheckContext) -> Deviation:
     """A kernel's own rule for networks gives the results of its `update` with their gradients, also row by row.
 
     The rows are learned by a network, and by a model with the same functions that the kernel does not recognize. With
-    the default settings every activation is tried, and none, one and two hidden layers.
+    the default settings, every activation is tried, with zero, one and two hidden layers.
     """
     skip_if(context.variant.time_varying, "the transition varies with the rows")
     found = []
@@ -52,7 +52,7 @@ def networks_are_learned_as_models(context: CheckContext) -> Deviation:
 
 
 def _grows(context: CheckContext, learner: Any, chunk: Chunk) -> bool:
-    """Whether weights grow until a row is refused, or half of the digits of a sum over them are lost."""
+    """Whether weights grow until a row is refused, or until half of the digits of a sum over them are lost."""
     if rows_until_refusal(context, learner, chunk) < len(chunk.X):
         return True
     w = learner.backend.asnumpy(learner.array(context.method.state.weights))
@@ -60,7 +60,7 @@ def _grows(context: CheckContext, learner: Any, chunk: Chunk) -> bool:
 
 
 def _networks() -> Iterator[Model]:
-    """Those that are tried; a kernel may have a rule for some of them only."""
+    """The networks to try; a kernel can have a rule for only some of them."""
     yield MLP(())
     for i, activation in enumerate(ACTIVATIONS):
         yield MLP((4,), activation, bias=i % 2 == 0)

@@ -1,4 +1,4 @@
-"""Rows and targets of other types of numbers than the learner's: integers, truth values, shorter floats."""
+"""Rows and targets of other numeric types than the learner's: integers, booleans, shorter floats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orfit_bench.conformance.rows import Array, Chunk, frozen
 from orfit_bench.errors import DivergedError
 
 LARGE = 2**60
-"""An integer that a float holds, but not the integers next to it."""
+"""An integer that is exact as a float, unlike the integers next to it."""
 TYPES: dict[str, Callable[[Array], Any]] = {
     "int64": lambda a: a.astype("int64"),
     "float32": lambda a: a.astype("float32"),
@@ -26,17 +26,17 @@ TYPES: dict[str, Callable[[Array], Any]] = {
     "Python's int": lambda a: a.astype("int64").tolist(),
     "Python's float": lambda a: a.tolist(),
 }
-"""Types of numbers into which small integers can be converted without rounding."""
+"""Numeric types that represent small integers without rounding."""
 
 
 def rows_of_integers(chunk: Chunk) -> Chunk:
-    """The first two rows, rounded to integers, with targets that any type holds, and no -0, which no integer is."""
+    """The first two rows, rounded to integers without -0, with targets that are exact in any type."""
     return chunk.cut(0, 2).numbers(lambda a: frozen(np.rint(np.nan_to_num(a)) + 0.0))
 
 
 @check(all_variants=False)
 def any_type_of_numbers(context: CheckContext) -> None:
-    """Rows of integers, truth values and other floats give the state of the same numbers in the learner's dtype."""
+    """Rows of integers, booleans and other floats give the same state as these numbers in the learner's dtype."""
     skip_if_time_varying(context)
     chunk = rows_of_integers(context.rows())
     skip_if(not context.accepts(chunk), "it does not take integers as targets")
@@ -49,7 +49,7 @@ def any_type_of_numbers(context: CheckContext) -> None:
 
 @check(needs_single_rows, all_variants=False)
 def any_type_of_numbers_in_one_row(context: CheckContext) -> None:
-    """`learn_one` gives the same state for integers, truth values and other floats as for the learner's dtype."""
+    """`learn_one` gives the same state for integers, booleans and other floats as for the learner's dtype."""
     skip_if_time_varying(context)
     chunk = rows_of_integers(context.rows())
     skip_if(not context.accepts(chunk), "it does not take integers as targets")
@@ -73,7 +73,7 @@ def _ensure_equal(
     *,
     rows_only: bool = False,
 ) -> None:
-    """The rows in each type must give the state, or the error, of the rows themselves."""
+    """The rows in each type must give the same state, or error, as the original rows."""
     if not context.accepts(chunk):
         return
     want = _outcome(context, chunk, learn)
@@ -87,7 +87,7 @@ def _ensure_equal(
 
 
 def _outcome(context: CheckContext, chunk: Chunk, learn: Callable[[Any, Chunk], None]) -> Any:
-    """The learner after the rows, or the error of the first that is refused."""
+    """The learner after the rows, or the error of the first refused row."""
     learner = replace(context, wrap=lambda kernel: Inspected(kernel, partial(ensure_dtype, context))).create()
     try:
         with np.errstate(all="ignore"):

@@ -14,11 +14,11 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import ROWS, Chunk
 
 LEARNED, OTHERS = 9, 8
-"""How often rows are learned, and how often something else that changes the learner is done."""
+"""Number of times that rows are learned, and that other operations change the learner."""
 
 
 class Operation(NamedTuple):
-    """What is done, and the rows `begin` to `end` that it takes, if any."""
+    """An operation, and the rows `begin` to `end` that it uses, if any."""
 
     name: str
     begin: int = 0
@@ -30,11 +30,11 @@ class Operation(NamedTuple):
 
 @check(numbers="any")
 def any_order_of_operations(context: CheckContext) -> None:
-    """Copies, saved and restored states, refused calls and predictions between rows change nothing that is learned.
+    """Copies, saved and restored states, refused calls and predictions between rows do not change the result.
 
-    The sequence is random; steps, flushes and merges are part of it where the method has them. A plain learner gets the
-    same rows, steps and merges, and nothing else: both have the same state, bit by bit. Each operation that must change
-    nothing is also done at the start, and changes no bit.
+    The sequence is random; steps, flushes and merges are part of it if the method has them. A plain learner only gets
+    the same rows, steps and merges: both have the same state, bit by bit. Each operation that must not change anything
+    is also done at the start, and changes no bit.
     """
     chunk = context.rows()
     done: list[Operation] = []
@@ -49,7 +49,7 @@ def any_order_of_operations(context: CheckContext) -> None:
 
 
 def _perform(context: CheckContext, chunk: Chunk, done: list[Operation]) -> Any:
-    """The learner after random operations, which are appended to `done`: each that changes nothing occurs twice."""
+    """The learner after random operations, which are appended to `done`; those that change nothing occur twice."""
     rng = np.random.default_rng([context.seed, crc32(str(context.variant).encode())])  # another order for every variant
     learner, at = context.create(), 0
     unchanged = [name for name in UNCHANGED if not needs(name, context)]
@@ -57,7 +57,7 @@ def _perform(context: CheckContext, chunk: Chunk, done: list[Operation]) -> Any:
     for drawn in [*first, *rng.permutation([*unchanged, *["learn"] * LEARNED, *["other"] * OTHERS])]:
         name = str(drawn) if drawn != "other" else str(rng.choice(_others(context, learner)))
         if name in UNCHANGED or name == "flush":
-            if name == "flush":  # of a copy, which knows what is pending
+            if name == "flush":  # on a copy, which knows the pending rows
                 done.append(Operation("copy"))
                 learner = _apply(context, chunk, learner, done[-1])
             done.append(Operation(name))
@@ -72,7 +72,7 @@ def _perform(context: CheckContext, chunk: Chunk, done: list[Operation]) -> Any:
 
 
 def _others(context: CheckContext, learner: Any) -> list[str]:
-    """The operations that can follow other than learning rows one by one; that alone if there are none."""
+    """The operations that can follow, except learning rows one by one; only that if there are no others."""
     if not learner.n_samples_seen_ or context.variant.time_varying:
         return ["learn"]
     blocks = context.supports("blocks")
@@ -85,8 +85,8 @@ def _others(context: CheckContext, learner: Any) -> list[str]:
 
 
 def _learn_plainly(context: CheckContext, chunk: Chunk, done: list[Operation]) -> Any:
-    """A learner of the same rows in the same calls, which does nothing else; the rows of a flush are a step."""
-    learner, calls = context.create(), list[Operation]()  # those since the last step, flush or merge
+    """A learner of the same rows in the same calls, without other operations; the rows of a flush are a step."""
+    learner, calls = context.create(), list[Operation]()  # calls since the last step, flush or merge
     if any(operation.name == "no rows" for operation in done):
         context.learn(learner, chunk.cut(0, 0))
     for operation in done:
@@ -107,7 +107,7 @@ def _learn_plainly(context: CheckContext, chunk: Chunk, done: list[Operation]) -
 
 
 def _learn_calls(context: CheckContext, chunk: Chunk, learner: Any, calls: list[Operation], end: int) -> None:
-    """Learn the rows of these calls, without those from `end` on."""
+    """Learn the rows of these calls before row `end`."""
     for call in calls:
         if call.begin < end:
             context.learn(learner, chunk.cut(call.begin, min(call.end, end)))
@@ -143,7 +143,7 @@ def _apply(context: CheckContext, chunk: Chunk, learner: Any, operation: Operati
 
 
 def _learn_from_buffer(context: CheckContext, learner: Any, rows: Chunk, number: int) -> None:
-    """Learn rows from arrays of the caller, which must be unchanged afterwards, and overwrite them then."""
+    """Learn rows from arrays of the caller, check that they are unchanged, and then overwrite them."""
     given = rows.numbers(lambda a: to_buffer(a, number))
     context.learn(learner, given)
     for now, before in ((given.X, rows.X), (given.y, rows.y)):

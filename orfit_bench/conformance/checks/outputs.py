@@ -1,4 +1,4 @@
-"""Several outputs: one of zeros must not change what is learned of the other, whichever comes first."""
+"""Several outputs: an output of zeros must not change the result for the other, in either order."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from orfit_bench.spec import LINEAR
 
 
 def _ensure_one_output(context: CheckContext, chunk: Chunk) -> None:
-    """Outputs must be learned separately: by a linear model, from numbers that are not shares of classes."""
+    """Outputs must be learned separately: by a linear model, from numbers that are not probabilities of classes."""
     skip_if(context.variant.model is not LINEAR or context.variant.outputs, "it applies to linear models of one output")
     skip_if(chunk.y is None or chunk.y.ndim != 1, "the targets are shares of classes, which are learned together")
 
 
 def _with_zeros(chunk: Chunk, at: int = 1) -> Chunk:
-    """The same rows with a second target of zero, before or after the other one."""
+    """The same rows with an additional target of zero, before or after the other target."""
     assert chunk.y is not None
     return chunk._replace(y=np.insert(chunk.y[:, None], at, 0, axis=1))
 
 
 @check(needs_numbers, numbers="any")
 def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
-    """An output whose targets are all zero does not change what is learned of the other one, and learns zeros."""
+    """An output whose targets are all zero does not change the result for the other output, and learns zeros."""
     chunk = context.rows()
     _ensure_one_output(context, chunk)
     if not context.accepts(_with_zeros(chunk)):  # targets of zero
         return None
     nothing = learn_or_skip(context, context.create(), chunk._replace(y=np.zeros_like(chunk.y)))
-    if nothing is None or nothing.any():  # the loss is not smallest where the error is zero, or the start is not zero
+    if nothing is None or nothing.any():  # the loss is not minimal at zero error, or the start is not zero
         return None
     one, found = context.create(), []
     before = learn_or_skip(context, one, chunk)
@@ -81,7 +81,7 @@ def _deviation_of_equal_outputs(context: CheckContext, equal: Chunk) -> Deviatio
 
 
 def _shared(one: Any, two: Any) -> list[tuple[Array, Array]]:
-    """The fields that have no entry for each output, of both learners."""
+    """The fields of both learners that do not have an entry for each output."""
     fields = [f for f in layout_of(one).fields if f.compared == "entries" and "output" not in f.dims]
     mine, other = host_arrays_of(one), host_arrays_of(two)
     return [(other[f.name], mine[f.name]) for f in fields if mine[f.name].shape == other[f.name].shape]
@@ -104,7 +104,7 @@ def outputs_do_not_change_what_is_marked(context: CheckContext) -> None:
 
 
 def _marks(context: CheckContext, chunk: Chunk) -> list[float]:
-    """The mark after each row, up to the first that is refused."""
+    """The mark after each row, up to the first refused row."""
     learner, found = context.create(), list[float]()
     for i in range(len(chunk.X)):
         if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0:

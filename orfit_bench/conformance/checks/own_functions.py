@@ -21,11 +21,11 @@ from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.spec import Model, Transition
 
 Given = Mapping[str, Any]
-"""The arguments `model` and `transition` with which a state is read."""
+"""The arguments `model` and `transition` for reading a state."""
 
 
 class Case(NamedTuple):
-    """A trained learner, the functions that it learned with, and others, with which it must not be read."""
+    """A trained learner, the functions that it learned with, and other functions, with which reading must fail."""
 
     learner: Any
     own: Given
@@ -41,7 +41,7 @@ def needs_functions(context: CheckContext) -> str:
 def states_are_restored_with_their_functions(context: CheckContext) -> None:
     """A state is restored with the model and the transition that it was learned with, and with no others."""
     for case in _cases(context):
-        for _ in range(2):  # what bytes share with earlier ones is cached, but not the functions
+        for _ in range(2):  # parts of bytes are cached, but not the functions
             copied = from_bytes(case.learner.to_bytes(), **case.own)
             _ensure_belongs(context, case, partial(restore, copied.state()))
         _ensure_belongs(context, case, partial(from_bytes, copied.to_bytes()))
@@ -62,11 +62,11 @@ def files_are_read_with_their_functions(context: CheckContext) -> None:
 
 
 class Failing:
-    """The linear model, given as functions, which fail at a call that can be chosen."""
+    """The linear model, given as functions, which fail at a chosen call."""
 
     def __init__(self, fail: Callable[[Any], Any]) -> None:
         self.left = -1
-        """Calls until the one that fails; below zero, none does."""
+        """Number of calls until the failing one; if negative, none fails."""
         self._fail = fail
 
     @property
@@ -82,7 +82,7 @@ class Failing:
 
 @check(needs_models, all_variants=False)
 def model_that_raises_changes_nothing(context: CheckContext) -> None:
-    """An error that a model raises at any row of a call is passed on, and the learner is as before the call."""
+    """An error that a model raises at any row of a call is passed on, and the learner is unchanged by the call."""
 
     def fail(value: Any) -> Any:
         raise ZeroDivisionError("the model fails")
@@ -106,7 +106,7 @@ def _ensure_start_refused(context: CheckContext, value: float) -> None:
 
 
 def _ensure_unchanged(context: CheckContext, failing: Failing, error: type[Exception]) -> None:
-    """Each call that learns, failing early and late, raises the error and changes nothing, and works again after it."""
+    """Each call that learns, failing early or late, raises the error, changes nothing, and works afterwards."""
     B, chunk = context.batch_size, context.rows()
     learner, rows = context.train(chunk.cut(0, B), model=failing.model), chunk.cut(B, 4 * B)
     for (name, act), calls in product(calls_that_learn(context).items(), (1, 2, 3, 5)):

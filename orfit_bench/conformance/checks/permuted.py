@@ -1,4 +1,4 @@
-"""Features, outputs and classes in another order: what is learned is the same, in that order."""
+"""Features, outputs and classes in another order: the result is the same, in that order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import Field
 
 FEW, MANY = (4, 12), (MANY_FEATURES,)
-"""Numbers of features with all variants, and with the default settings only."""
+"""Numbers of features with all variants, and only with the default settings."""
 ALONG_OUTPUTS = ("output", "class")
 """The dimensions that have an entry for each output."""
 
@@ -40,7 +40,7 @@ def needs_features_in_any_order(context: CheckContext) -> str:
 def features_may_be_permuted(context: CheckContext) -> Deviation:
     """With the features and the start in another order, a learner gets the same numbers in that order.
 
-    Complex features may also be multiplied by -1, i and -i, which changes no prediction from a start of zeros.
+    Complex features can also be multiplied by -1, i and -i, which does not change predictions from a start of zeros.
     """
     skip_if_not_linear(context)
     sizes = FEW if context.variant.settings or context.variant.outputs else FEW + MANY
@@ -76,7 +76,7 @@ def _permuted(context: CheckContext, chunk: Chunk) -> Deviation:
 
 
 def _condition(context: CheckContext, learner: Any) -> float:
-    """By how much more the projections of `_pairs` are rounded on a basis that is not orthonormal."""
+    """The factor by which a non-orthonormal basis amplifies rounding errors of the projections of `_pairs`."""
     if context.method.traits.supervised:
         return 1.0
     spans = [learner.array(field.name) for field in layout_of(learner).fields if field.compared == "span"]
@@ -85,7 +85,7 @@ def _condition(context: CheckContext, learner: Any) -> float:
 
 
 def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> list[tuple[Any, Any]]:
-    """Weights and covariances, or the projections onto a subspace, of a learner of permuted rows, as they should be."""
+    """Pairs (actual, expected) of weights and covariances, or of projections onto a subspace, for permuted rows."""
     if not context.method.traits.supervised:
         rows = context.rows(n=3, d=len(order)).X
         return [(context.predict(other, rows[:, order]), context.predict(learner, rows)[:, order])]
@@ -93,7 +93,7 @@ def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> lis
     roles = ["weights", "moment"] + [
         "covariance",
         "variances",
-    ] * context.variant.guaranteed  # others may grow without limit
+    ] * context.variant.guaranteed  # with other settings they can grow without limit
     compared = [f for f in layout_of(learner).fields if f.role in roles]
     return [(fields[f.name], _in_order(f, expected[f.name], order)) for f in compared]
 
@@ -117,11 +117,11 @@ def outputs_may_be_permuted(context: CheckContext) -> Deviation | None:
 
 
 def _with_permuted_outputs(context: CheckContext, chunk: Chunk) -> Deviation:
-    """The deviation of a learner of which the outputs were put in another order."""
+    """The deviation of a learner whose outputs were put in another order."""
     first = len(chunk.X) // 2
     learner, rest = context.create(), chunk.cut(first, len(chunk.X))
     learn_or_skip(context, learner, chunk.cut(0, first))
-    order = np.roll(np.arange(context.predict(learner, chunk.X).shape[1]), -1)  # none stays where it was
+    order = np.roll(np.arange(context.predict(learner, chunk.X).shape[1]), -1)  # every output moves
     state = learner.state()
     for field in layout_of(learner).fields:
         state[field.name].values[...] = _in_order(field, state[field.name].values, order, ALONG_OUTPUTS)
@@ -133,7 +133,7 @@ def _with_permuted_outputs(context: CheckContext, chunk: Chunk) -> Deviation:
 
 
 def _permuted_targets(learner: Any, chunk: Chunk, order: Array) -> Array:
-    """The targets in the other order: columns of numbers, or the labels that have taken the places of others."""
+    """The targets in the other order: columns of numbers, or the labels that replace others."""
     y = np.asarray(chunk.y)
     if not learner.method.traits.labels:
         return frozen(y[:, order])

@@ -1,4 +1,4 @@
-"""Pipelines in front of a learner: saved, restored and damaged ones."""
+"""Saved, restored and damaged pipelines."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from orfit_bench.learners.pipelines.factory import pipeline
 from orfit_bench.learners.restoring import from_bytes, load, restore
 
 SEEN, PLACES = 16, 16
-"""Rows before a pipeline is saved, and places at which its bytes are changed."""
+"""Number of rows before a pipeline is saved, and number of places at which its bytes are changed."""
 
 
 @check(needs_coordinates, all_variants=False)
 def pipelines_continue_from_bytes_and_files(context: CheckContext) -> None:
-    """A pipeline that was read from bytes, a file or a pickle continues as the one that was saved, bit by bit."""
+    """A pipeline that was read from bytes, a file or a pickle continues like the saved one, bit by bit."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pipeline.npz")
 
@@ -38,14 +38,14 @@ def pipelines_continue_from_bytes_and_files(context: CheckContext) -> None:
 
 @check(needs_coordinates, all_variants=False)
 def pipelines_continue_from_states(context: CheckContext) -> None:
-    """A copy of a pipeline, and one that was restored from a state, continue as the pipeline itself, bit by bit."""
+    """A copy of a pipeline, and one restored from a state, continue like the pipeline itself, bit by bit."""
     _ensure_continues(context, "copied", lambda steps: steps.copy())
     _ensure_continues(context, "restored", lambda steps: restore(steps.state()))
 
 
 @check(needs_coordinates, all_variants=False)
 def changed_pipelines_are_refused(context: CheckContext) -> None:
-    """Bytes and files of a pipeline that were changed or cut raise ValueError; those that were not are read."""
+    """Changed or cut bytes and files of a pipeline raise ValueError; unchanged ones can be read."""
     data, rng = _trained(context).to_bytes(), np.random.default_rng(context.seed)
 
     def damaged() -> Iterator[tuple[str, bytes]]:

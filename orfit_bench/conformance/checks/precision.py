@@ -18,9 +18,9 @@ from orfit_bench.spec.arrays import dtype_name
 from orfit_bench.state.state import LearnerState
 
 STEPS, WIDE = 12, 40
-"""Steps and features of rows for single steps."""
+"""Numbers of steps and features for checks of single steps."""
 ENOUGH = 100
-"""Enough numbers that those of two computations are not all rounded equally by chance."""
+"""Number of values that two computations are unlikely to round equally by chance."""
 
 
 def needs_float32(context: CheckContext) -> str:
@@ -35,7 +35,7 @@ def needs_float32_learner(context: CheckContext) -> str:
 
 @check(needs_float32)
 def dtype_is_preserved(context: CheckContext) -> None:
-    """State and predictions have the dtype of the learner, whatever the dtype of the rows."""
+    """State and predictions have the dtype of the learner, regardless of the dtype of the rows."""
     chunk = context.rows()
     wide = chunk.numbers(lambda a: a.astype(float))
     learner = context.create()
@@ -52,7 +52,7 @@ def dtype_is_preserved(context: CheckContext) -> None:
 def float32_is_close_to_float64(context: CheckContext) -> Deviation:
     """In float32, the state and the predictions equal those in float64 up to float32 rounding."""
     found = _deviation_of_precisions(context)
-    # rows may count as dependent in float32 only, but not those of another seed too
+    # rows can count as dependent only in float32, but not also those of another seed
     return found if found.holds else _deviation_of_precisions(replace(context, seed=context.seed + 1))
 
 
@@ -96,7 +96,7 @@ def float32_is_computed_in_float32(context: CheckContext) -> Note | None:
 
 @check(needs_float32_learner, all_variants=False)
 def single_steps_in_float32_are_rounded_only(context: CheckContext) -> Deviation:
-    """A step in float32 differs from one in float64, from the same state, by rounding only."""
+    """A step in float32 differs from one in float64, from the same state, only by rounding."""
     B, found = context.batch_size, []
     chunk = context.rows(n=STEPS * B)
     learner, double = context.train(chunk.cut(0, B)), context.create(dtype="float64")
@@ -129,7 +129,7 @@ def _in_double(learner: Any, state: LearnerState, fields: dict[str, Any]) -> Lea
 
 @check(all_variants=False, numbers="any")
 def full_precision_is_used(context: CheckContext) -> None:
-    """Rows, and targets of any numbers, give different states if they differ in the last digits of their dtype."""
+    """Rows, and numeric targets, give different states if they differ in the last digits of their dtype."""
     chunk, size = context.rows(), perturbation_size(context.dtype)
     other = chunk.numbers(lambda a: np.asarray(a * (1 + size * np.resize([1, -1], a.shape)), a.dtype))
     other = other if context.accepts(other) else other._replace(y=chunk.y)

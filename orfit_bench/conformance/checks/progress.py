@@ -18,10 +18,10 @@ from orfit_bench.learners.restoring import restore
 from orfit_bench.spec.law import to_numpy64
 
 COPIES = 12
-"""How often the same row is learned."""
+"""Number of times that the same row is learned."""
 HALF = ROWS // 2
 MANY_STEPS = 2**40
-"""More steps than any stream of the kit has, and than a 32-bit integer holds."""
+"""More steps than any stream of the kit has, and than fit into a 32-bit integer."""
 
 
 def needs_telling_rows(context: CheckContext) -> str:
@@ -33,7 +33,7 @@ def needs_telling_rows(context: CheckContext) -> str:
 def the_same_row_is_approached(context: CheckContext) -> None:
     """The error of a row is smaller after learning it twelve times in one call than after once, or almost zero.
 
-    A method may leave out a row that it knows, but then also in twelve calls.
+    A method can leave out a row that it knows, but then also in twelve calls.
     """
     row = context.rows(n=1)
     row = row.with_rows(0.5 * row.X / np.linalg.norm(row.X))
@@ -58,7 +58,7 @@ def _error(context: CheckContext, learner: Any, row: Chunk) -> float:
 @check(needs_linear_model, all_variants=False)
 def rows_of_any_scale_count(context: CheckContext) -> None:
     """Rows and targets of large scale that are not refused change the weights; those of small scale are not refused."""
-    chunk = context.rows(d=2 * ROWS)  # so that directions are left of which nothing was learned
+    chunk = context.rows(d=2 * ROWS)  # so that some directions remain unobserved
     first, rest = chunk.cut(0, HALF), chunk.cut(HALF, ROWS)
     exponent = np.finfo(context.dtype).maxexp
     for what, powers in (
@@ -95,7 +95,7 @@ def _after_many_steps(context: CheckContext, chunk: Chunk) -> Any:
 
 @check()
 def any_number_of_steps_is_possible(context: CheckContext) -> None:
-    """A learner whose state says that it took 2^40 steps learns more rows, and counts them."""
+    """A learner whose state counts 2^40 steps learns more rows, and counts them."""
     B = context.batch_size
     chunk = context.rows(n=12 * B)
     learner = _after_many_steps(context, chunk.cut(0, 4 * B))
@@ -111,7 +111,7 @@ def any_number_of_steps_is_possible(context: CheckContext) -> None:
 def derived_fields_are_right_at_any_step(context: CheckContext) -> Deviation:
     """The derived fields equal those computed from the other fields, also after 2^40 steps.
 
-    A field that is updated by every row has a rounding error of every row.
+    A field that every row updates accumulates a rounding error for every row.
     """
     assert context.method.combine.derive
     B = context.batch_size

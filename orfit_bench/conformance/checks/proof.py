@@ -23,9 +23,9 @@ from orfit_bench.errors import DivergedError, LackingError
 from orfit_bench.learners.factory import create
 
 N_EASY, D_EASY = 400, 5
-"""Rows and features of the easy stream."""
+"""Numbers of rows and features of the easy stream."""
 Wrong = Callable[[Any], WrongKernel]
-"""Makes a wrong kernel of a right one."""
+"""Makes a wrong kernel from a right one."""
 Accepts = Callable[[CheckContext, Wrong], bool]
 """Whether a test accepts the learners of the context with wrong kernels."""
 
@@ -52,9 +52,9 @@ def wrong_numbers_are_noticed(context: CheckContext) -> Note | None:
 
 
 def _rejections(tests: Mapping[str, Accepts], context: CheckContext) -> dict[str, list[str]]:
-    """The wrong learners that each test rejects. What has been decided already is not tried again.
+    """The wrong learners that each test rejects. Decided cases are not tried again.
 
-    A test of what the kernel lacks shows nothing and is left out.
+    A test of a feature that the kernel lacks shows nothing and is left out.
     """
     rejected: dict[str, list[str]] = {name: [] for name in tests}
     for wrong, factor in factors(context.method).items():
@@ -105,9 +105,9 @@ def _wrong(context: CheckContext, factor: float, *fields: str) -> Wrong:
 
 
 def _accepts(holds: Callable[[], bool]) -> bool:
-    """Whether a test passes. It may raise anything for numbers that no right learner has, which is a rejection.
+    """Whether a test passes. Any error that it raises for impossible numbers counts as a rejection.
 
-    A learner that refuses a step says so itself: that shows nothing about the test. LackingError is passed on.
+    A step refused by the learner itself shows nothing about the test. LackingError is passed on.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -125,7 +125,7 @@ def _accepts(holds: Callable[[], bool]) -> bool:
 
 
 def needs_other_weights(context: CheckContext) -> str:
-    """Predictions must use other weights than those at which gradients are taken."""
+    """Predictions must use other weights than those at which gradients are computed."""
     return "" if context.method.state.prediction_weights else "predictions use the weights, which another check tries"
 
 
@@ -188,7 +188,7 @@ def _errors_before_and_after(context: CheckContext, chunk: Chunk) -> tuple[float
 
 
 def easy_rows(context: CheckContext, axis: int) -> Chunk:
-    """Standardised rows: a constant feature decides most of the target; a subspace has this main axis and the next."""
+    """Standardized rows: a constant feature determines most of the target; a subspace has this axis and the next."""
     rng = np.random.default_rng([context.seed, N_EASY])
     X = rng.standard_normal((N_EASY, D_EASY))
     if not context.method.traits.supervised:

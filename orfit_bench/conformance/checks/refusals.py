@@ -1,4 +1,4 @@
-"""Rows and targets that are refused, in the same way by every call that takes them."""
+"""Rows and targets that every call refuses in the same way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orfit_bench.conformance.rows import Array, Chunk, frozen
 WRONG_TARGETS = (0.5, 3.0, -2.0)
 """Targets that are not signs, or not probabilities."""
 PLACES = 10
-"""Places of a call that are tried: more than two blocks of four rows have."""
+"""Number of places in a call to try: more than two blocks of four rows have."""
 
 
 def needs_targets_of_a_kind(context: CheckContext) -> str:
@@ -39,7 +39,7 @@ def refused_targets(context: CheckContext, chunk: Chunk) -> Iterator[Chunk]:
 
 @check(needs_targets_of_a_kind)
 def invalid_targets_are_refused(context: CheckContext) -> None:
-    """Every call that learns refuses targets that the loss does not allow, and changes nothing."""
+    """Every call that learns refuses targets that the loss does not allow, without changing anything."""
     chunk = context.rows()
     for n in (0, 2 * context.batch_size):
         for wrong in refused_targets(context, chunk.cut(n, n + context.batch_size)):
@@ -59,7 +59,7 @@ def _calls(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
 
 
 def _ensure_refused(act: Callable[[], Any], what: str) -> None:
-    with np.errstate(invalid="ignore"):  # a product with a number that is not finite, which is refused next
+    with np.errstate(invalid="ignore"):  # a product with a number that is not finite, which is then refused
         ensure_raises(act, (TypeError, ValueError), what)
 
 
@@ -106,7 +106,7 @@ def single_rows_are_refused_like_rows(context: CheckContext) -> None:
 
 
 def _wrong_rows(x: Array) -> Iterator[tuple[str, Array]]:
-    """What is wrong, and a row."""
+    """Yield a description of the problem, and a row."""
     yield "complex numbers", x + 1j
     yield "numbers of a complex dtype", x.astype(complex)
     yield "strings", x.astype(str)
@@ -126,7 +126,7 @@ def _wrong_rows(x: Array) -> Iterator[tuple[str, Array]]:
 
 @check()
 def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
-    """After a row near the largest number is refused, at any place of a call, the state is that of the rows before it.
+    """After a row near the largest number is refused at any place of a call, the state equals that of earlier rows.
 
     Kernels that learn several rows together get it at each place of their blocks, after rows of several sizes.
     """
@@ -144,7 +144,7 @@ def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
             ensure_finite_state(learner, f"row {at} has {what}, and {n} rows were learned", may_overflow)
             if n == at and power == 0:
                 want, waiting = context.train(before), context.create()
-                rows_until_refusal(context, waiting, rows.cut(0, at + 1))  # where it is the first row of a batch
+                rows_until_refusal(context, waiting, rows.cut(0, at + 1))  # here it is the first row of a batch
                 rows_until_refusal(context, waiting, rows.cut(at + 1, at + B))
                 pairs = (learner, want), (waiting, want)
                 found.append(context.compare(before, *pairs, of=f"after row {at} was refused:"))
@@ -153,7 +153,7 @@ def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
 
 
 def _with_large_entries(chunk: Chunk, at: int, size: float, entries: int | None = None) -> Chunk:
-    """The rows, of which one has `entries` consecutive numbers of this size (None: all that follow), and zeros."""
+    """The rows with `entries` consecutive numbers of this size (None: all that follow) and zeros in one of them."""
     X = np.array(chunk.X)
     X[at] = 0
     X[at, at % X.shape[1] :][:entries] = size
@@ -161,14 +161,14 @@ def _with_large_entries(chunk: Chunk, at: int, size: float, entries: int | None 
 
 
 def _with_large_last_entry(chunk: Chunk, at: int, size: float) -> Chunk:
-    """The rows, of which one ends with a number of this size, after ordinary entries."""
+    """The rows with a number of this size at the end of one of them, after ordinary entries."""
     X = np.array(chunk.X)
     X[at, -1] = size
     return chunk.with_rows(frozen(X))
 
 
 def _with_large_target(chunk: Chunk, at: int, size: float) -> Chunk:
-    """The rows, of which one has a target of this size; unchanged if targets may not have any size."""
+    """The rows with a target of this size in one of them; unchanged if targets are limited in size."""
     if not chunk.has_any_numbers:
         return chunk
     y = np.array(chunk.y)
@@ -183,4 +183,4 @@ OVERFLOWING: dict[str, tuple[int, Callable[[Chunk, int, float], Chunk]]] = {
     "a large last entry": (0, _with_large_last_entry),
     "a large target": (0, _with_large_target),
 }
-"""What is large in one row: the size of the other rows as a power of two, and the function that enlarges it."""
+"""The large part of one row: the size of the other rows as a power of two, and the function that enlarges the part."""

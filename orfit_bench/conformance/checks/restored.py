@@ -1,4 +1,4 @@
-"""Spoiled states, random starts, and the information before the first row."""
+"""Corrupted states, random starts, and the information before the first row."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from orfit_bench.spec import LINEAR, Diagonal
 from orfit_bench.state.serialization import RENAMED
 
 SEEDS = 10
-"""Seeds that are tried: random steps cannot be the same with all of them."""
+"""Seeds to try: random steps cannot be the same with all of them."""
 
 
 @check(all_variants=False)
 def spoiled_states_are_refused(context: CheckContext) -> None:
-    """States with a missing, unknown or spoiled array, or with an impossible count or setting, raise ValueError."""
+    """States with a missing, unknown or corrupted array, or with an impossible count or setting, raise ValueError."""
     learner = context.train(context.rows())
     arrays, entries = _spoiled_arrays(context, learner), _impossible_entries(context, learner)
     spoiled = {what: change(learner.state()) for what, change in arrays.items()}
@@ -48,7 +48,7 @@ def _with_entries(state: Any, **entries: Any) -> Any:
 
 
 def _spoiled_arrays(context: CheckContext, learner: Any) -> dict[str, Callable[[Any], Any]]:
-    """Functions that spoil the arrays of a state, by what they do."""
+    """Functions that corrupt the arrays of a state, by description."""
     name = layout_of(learner).fields[0].name
 
     def with_nan(state: Any) -> Any:
@@ -73,7 +73,7 @@ def _spoiled_arrays(context: CheckContext, learner: Any) -> dict[str, Callable[[
 
 
 def _impossible_entries(context: CheckContext, learner: Any) -> dict[str, dict[str, Any]]:
-    """Entries that the header of a state cannot have, by what is wrong."""
+    """Entries that the header of a state cannot have, by description."""
     head = json.loads(learner.state().attrs["orfit_bench"])
     found: dict[str, dict[str, Any]] = {f"{value!r} steps": {"t": value} for value in (-1, 1.5, True, "3", 2**63)}
     found["a number of features of another size"] = {"n_features": learner.n_features_in_ + 1}

@@ -1,4 +1,4 @@
-"""Fields are what their roles say: symmetric, triangular, without negative variances."""
+"""Fields have the properties of their roles: symmetric, triangular, without negative variances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orfit_bench.conformance.rows import ROWS, Array
 
 ROLES = ("covariance", "variances", "information", "covariance_root", "information_root")
 PARTS = (0, 1, 5, ROWS)
-"""Numbers of rows after which the fields are read."""
+"""Numbers of rows after which the fields are checked."""
 
 
 def needs_second_order(context: CheckContext) -> str:
@@ -26,7 +26,7 @@ def needs_second_order(context: CheckContext) -> str:
 
 @check(needs_second_order, numbers="any")
 def fields_are_what_their_roles_say(context: CheckContext) -> None:
-    """Covariances are symmetric, roots triangular with a diagonal that is not negative, and no variance is negative."""
+    """Covariances are symmetric, roots triangular with a nonnegative diagonal, and variances nonnegative."""
     chunk, learner = context.rows(), context.create()
     for begin, end in zip((0, *PARTS), PARTS, strict=False):
         learn_or_skip(context, learner, chunk.cut(begin, end))
@@ -39,10 +39,10 @@ def fields_are_what_their_roles_say(context: CheckContext) -> None:
 
 @check(needs_components, numbers="any")
 def components_have_the_signs_of_the_basis(context: CheckContext) -> None:
-    """Each row of components_ points in the direction of its column of the basis, and not in the opposite one."""
+    """Each row of components_ points in the direction of its column of the basis, not in the opposite direction."""
     for n in (1, ROWS):
         chunk = context.rows(n=n)
-        for rows in (chunk, chunk.with_rows(-np.abs(chunk.X))):  # which may leave a column without a positive number
+        for rows in (chunk, chunk.with_rows(-np.abs(chunk.X))):  # this can leave a column without a positive number
             learner = context.train(rows)
             signs, kept = signs_of_components(learner), int(learner.array("basis").any(axis=0).sum())
             count = learner.components_.shape[0]
@@ -53,9 +53,9 @@ def components_have_the_signs_of_the_basis(context: CheckContext) -> None:
 
 
 def signs_of_components(learner: Any) -> Array:
-    """For each component 1 if it points along its column of the basis, -1 if against it, else 0.
+    """For each component, 1 if it points along its column of the basis, -1 if against it, else 0.
 
-    A column that depends on those before it has no direction of its own.
+    A column that depends linearly on earlier columns does not have its own direction.
     """
     basis, components = learner.array("basis"), np.asarray(learner.backend.asnumpy(learner.components_))
     basis = basis[:, basis.any(axis=0)]
@@ -66,7 +66,7 @@ def signs_of_components(learner: Any) -> Array:
 
 
 def _fault_of(role: str, a: Array) -> str:
-    """What is wrong with a field of this role; empty if nothing is."""
+    """The defect of a field of this role; empty if there is none."""
     diagonal: Any = a if role == "variances" else np.diagonal(a)
     if (np.real(diagonal) < 0).any() or np.imag(diagonal).any():
         return "has a number on its diagonal that is negative, or not real"

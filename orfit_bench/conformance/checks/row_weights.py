@@ -1,4 +1,4 @@
-"""Weights of rows: integer weights repeat rows, and weights count in any division into calls."""
+"""Weights of rows: integer weights repeat rows, and weights work in any division into calls."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ CUTS = (0, 1, 3, 4, 9, 24)
 
 
 def needs_weights(context: CheckContext) -> str:
-    """The method must have a rule for the weight of a row, and its learners `learn_one`."""
+    """The method must support weights of rows, and its learners must have `learn_one`."""
     has = context.method.kernel.weighting
     return needs_single_rows(context) or ("" if has else "the method takes no sample_weight")
 
 
 def _learn_one_by_one(context: CheckContext, chunk: Chunk, weights: Array) -> Any:
-    """A learner of rows with weights, one in each call."""
+    """A learner of weighted rows, with one row per call."""
     learner, y = context.create(), np.asarray(chunk.y)
     for i, weight in enumerate(weights.tolist()):
         learner.learn_one(chunk.X[i], y[i], sample_weight=weight)
@@ -32,14 +32,14 @@ def _learn_one_by_one(context: CheckContext, chunk: Chunk, weights: Array) -> An
 
 
 def needs_repetitions(context: CheckContext) -> str:
-    """The same, and with default settings nothing is forgotten."""
+    """In addition to `needs_weights`, nothing is forgotten with default settings."""
     settings = context.create().settings
     forgets = settings.get("forgetting_factor", 1) != 1 or bool(np.any(settings.get("process_noise", 0)))
     return needs_weights(context) or ("it forgets, so that a row of weight 2 is not two rows" if forgets else "")
 
 
 def contexts_with_waiting_rows(context: CheckContext) -> list[CheckContext]:
-    """With batches of four rows, if the method has batches and repeats rows of weight 2."""
+    """Contexts with batches of four rows, if the method has batches and repeats rows of weight 2."""
     method, weighting = context.method, context.method.kernel.weighting
     repeats = weighting is not None and weighting.repeats_rows
     has_batches = any(setting.name == "batch_size" for setting in method.settings)
@@ -47,7 +47,7 @@ def contexts_with_waiting_rows(context: CheckContext) -> list[CheckContext]:
 
 
 def _ensure_weights_refused(learner: Any, chunk: Chunk) -> None:
-    """Weights that are not finite, or of a wrong number, must be refused by name, and change nothing."""
+    """Weights that are not finite, or of a wrong length, must be refused by name without changing anything."""
     before, n = learner.to_bytes(), len(chunk.X)
     for weights in (*(np.append(np.ones(n - 1), bad) for bad in (np.nan, np.inf)), np.ones(n - 1), np.ones(n + 1)):
         act = partial(learner.partial_fit, chunk.X, chunk.y, sample_weight=weights)
@@ -60,7 +60,7 @@ def _ensure_weights_refused(learner: Any, chunk: Chunk) -> None:
 
 @check(needs_repetitions, all_variants=False)
 def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
-    """With default settings, a row of weight n is learned as n rows are, in a chunk or alone."""
+    """With default settings, a row of weight n counts as n copies of the row, in a chunk or alone."""
     chunk = context.rows()
     weights = np.random.default_rng(context.seed).integers(0, 4, len(chunk.X)).astype(float)
     if context.method.traits.labels:  # so that labels appear in the same order
@@ -89,7 +89,7 @@ def integer_weights_repeat_rows(context: CheckContext) -> Deviation:
 
 @check(needs_weights)
 def weights_count_in_any_chunks(context: CheckContext) -> Deviation:
-    """Rows with weights give the same state in one call, in several of restored states, with predictions, and alone."""
+    """Weighted rows give the same state in one call, in several calls of restored learners, and one by one."""
     skip_if_time_varying(context)
     chunk = context.rows()
     weights = np.random.default_rng(context.seed).choice([0.0, 1.0, 2.0], len(chunk.X))
@@ -100,7 +100,7 @@ def weights_count_in_any_chunks(context: CheckContext) -> Deviation:
     for begin, end in pairwise(CUTS):
         rows = chunk.cut(begin, end)
         several.partial_fit(rows.X, rows.y, sample_weight=weights[begin:end])
-        several = from_bytes(several.to_bytes(), **context.model)  # with the rows that wait
+        several = from_bytes(several.to_bytes(), **context.model)  # with the pending rows
         predicted.prequential(rows.X, rows.y, sample_weight=weights[begin:end])
     alone = _learn_one_by_one(context, chunk, weights)
     _ensure_weights_refused(alone, chunk)

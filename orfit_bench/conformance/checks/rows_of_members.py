@@ -1,4 +1,4 @@
-"""Calls of a fleet with a row for each member, and what fleets predict before each step."""
+"""Calls of a fleet with a row for each member, and predictions of fleets before each step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.learners.fleets.factory import stack
 
 CALLS = 6
-"""Calls with a row for each member."""
+"""Number of calls with a row for each member."""
 UNEVEN = [0, 2, 0, MEMBERS - 1, 2, 2, 0]
 """The members of the rows of a call."""
 
@@ -40,7 +40,7 @@ def row_each(parts: list[Chunk], k: int) -> tuple[Array, Array | None]:
 
 
 def known_to(learner: Any, fleet: Any, predictions: Array) -> Array:
-    """The columns of the classes that a learner knows, in its order; all of them where targets are no labels."""
+    """The columns of the classes that a learner knows, in its order; all columns if targets are not labels."""
     if not hasattr(learner, "classes_"):
         return predictions
     classes = list(fleet.classes_)
@@ -49,11 +49,11 @@ def known_to(learner: Any, fleet: Any, predictions: Array) -> Array:
 
 @check(needs_fleets)
 def fleet_learns_a_row_each(context: CheckContext) -> Deviation:
-    """Members with settings of their own that learn a row in each call equal learners that are alone.
+    """Members with different settings that learn a row in each call equal separate learners.
 
-    So do the predictions of every other call. In one more call a member gets a row that is too large.
+    So do the predictions of every other call. In one more call, a member gets a row that is too large.
     """
-    new_members(context)  # skips what fleets do not learn
+    new_members(context)  # skips variants that fleets do not support
     alone, chunk = [context.create(**own) for own in own_settings(context)], context.rows(n=CALLS * MEMBERS)
     parts = [chunk.cut(CALLS * i, CALLS * (i + 1)) for i in range(MEMBERS)]
     fleet, pairs = stack(alone), []
@@ -81,7 +81,7 @@ def needs_fleets_that_predict(context: CheckContext) -> str:
 
 @check(needs_fleets_that_predict)
 def fleet_predicts_before_each_step(context: CheckContext) -> Deviation:
-    """`prequential` of a fleet predicts each row as a learner that is alone does, in calls with any rows."""
+    """`prequential` of a fleet predicts each row like a separate learner, in calls with any number of rows."""
     alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=CALLS * MEMBERS + len(UNEVEN))
     parts = [chunk.cut(CALLS * i, CALLS * (i + 1)) for i in range(MEMBERS)]
@@ -101,7 +101,7 @@ def fleet_predicts_before_each_step(context: CheckContext) -> Deviation:
 
 
 def ensure_refused(fleet: Any, X: Array, y: Array | None, what: str) -> None:
-    """A call with a row for each member raises ValueError, and leaves all members as they were."""
+    """A call with a row for each member raises ValueError, and leaves all members unchanged."""
     before = fleet.to_bytes()
     ensure_raises(lambda: fleet.partial_fit(X, y), ValueError, what)
     ensure(fleet.to_bytes() == before, f"{what} was refused, but has changed a member")
@@ -109,7 +109,7 @@ def ensure_refused(fleet: Any, X: Array, y: Array | None, what: str) -> None:
 
 @check(needs_fleets)
 def fleet_refuses_a_row_each(context: CheckContext) -> None:
-    """In calls with a row each, a member refuses a row of extreme size exactly if a learner that is alone does.
+    """In calls with a row each, a member refuses a row of extreme size exactly if a separate learner does.
 
     A row that is not finite is refused for all members.
     """
@@ -131,10 +131,10 @@ def fleet_refuses_a_row_each(context: CheckContext) -> None:
 
 @check(needs_fleets)
 def fleet_refuses_numbers_that_are_not_finite(context: CheckContext) -> None:
-    """In calls with a row each, a number that is not finite raises ValueError, and no member has changed."""
+    """In calls with a row each, a number that is not finite raises ValueError and changes no member."""
     fleet, chunk = stack(new_members(context)), context.rows(n=2 * MEMBERS)
     parts = [chunk.cut(2 * i, 2 * i + 2) for i in range(MEMBERS)]
-    for k in range(2):  # from the second call on the kernel may learn by a function of its own
+    for k in range(2):  # from the second call, the kernel can use its own function
         fleet.partial_fit(*row_each(parts, k))
     for value, member in product((np.nan, np.inf), (0, 1, MEMBERS - 1)):
         X, y = row_each(parts, 0)

@@ -24,18 +24,18 @@ MISSING = "rows with None"
 OBJECTS = "rows of objects"
 NOT_FINITE = "NaN", "infinity"
 WRONG = "TypeError", "ValueError"
-"""The errors for rows and targets that no learner takes, before a step is tried."""
+"""The errors for rows and targets that no learner accepts, before a step is tried."""
 WRONG_NUMBERS = "targets that are too few", "targets that are too many"
-"""Inputs of which the error must say how many rows there are."""
+"""Inputs whose error must state the number of rows."""
 ONE_ROW = "a row of one dimension"
-"""An input whose error must say how to pass a single row."""
+"""An input whose error must explain how to pass a single row."""
 MISSHAPEN = ONE_ROW, "rows of three dimensions", "targets of three dimensions", "labels of two columns"
-"""Inputs whose shape the error must name."""
+"""Inputs whose error must name the shape."""
 
 
 @check(all_variants=False)
 def calls_give_the_same_errors(context: CheckContext) -> None:
-    """Every call that learns gives the same error for invalid rows or targets as `partial_fit`, and changes nothing."""
+    """Every call that learns gives the same error as `partial_fit` for invalid rows or targets, and changes nothing."""
     chunk = context.rows()
     B = context.batch_size
     for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * B))):
@@ -94,7 +94,7 @@ def _with_two_outputs(chunk: Chunk) -> Chunk:
 
 @check(all_variants=False)
 def questions_give_the_same_errors(context: CheckContext) -> None:
-    """Every call that takes rows without targets gives the same error for invalid rows as `partial_fit`."""
+    """Every call with rows but without targets gives the same error as `partial_fit` for invalid rows."""
     skip_if_time_varying(context)
     chunk = context.rows()
     learner = context.train(chunk.cut(0, 2 * context.batch_size))
@@ -150,7 +150,7 @@ def single_rows_give_the_same_errors(context: CheckContext) -> None:
 
 
 def _ensure_targets_refused_alike(context: CheckContext, chunk: Chunk) -> None:
-    """A label of another kind, and a target of two dimensions, must be refused for one row as for several."""
+    """A label of another kind, and a target of two dimensions, must be refused for one row and for several."""
     x = chunk.X[0]
     if context.method.traits.labels:
         learner = context.create().partial_fit(chunk.X[:2], [2, 1])
@@ -176,7 +176,7 @@ def _ensure_targets_refused_alike(context: CheckContext, chunk: Chunk) -> None:
 
 
 def _refusal_of(what: str, call: Callable[..., Any], *arguments: Any) -> str:
-    """The type of the error, empty if there was none; a warning, which is one here, is a Violation with its place."""
+    """The type of the error, empty if there was none; a warning counts as an error and raises Violation."""
     try:
         call(*arguments)
     except Warning as warning:
@@ -197,7 +197,7 @@ def _error_of(call: Callable[[], Any]) -> str:
 
 
 def _ensure_located(what: str, X: Any, error: str) -> None:
-    """The error of an entry that is not finite must name its row and column, that of objects how to convert them."""
+    """The error for an entry that is not finite must name its row and column; for objects, how to convert them."""
     if what == MISSING:
         ensure(f"[{len(X) - 1}, 0] is None" in error, f"{what}: the error {error!r} does not name its place")
     if what == OBJECTS:
@@ -209,7 +209,7 @@ def _ensure_located(what: str, X: Any, error: str) -> None:
 
 
 def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
-    """What is wrong, X and y."""
+    """Yield a description of the problem, X and y."""
     for what, X in _invalid_rows(np.array(good.X)):
         yield what, X, None if good.y is None else good.y[: np.shape(X)[0]]
     if good.y is None:
@@ -229,7 +229,7 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _invalid_single(good: Chunk, too_many: int, gaps: bool) -> Iterator[tuple[str, Any, Any]]:
-    """What is wrong, X of a single row, and y."""
+    """Yield a description of the problem, X of a single row, and y."""
     for what, X in _invalid_rows(np.array(good.X)):
         if X.ndim == 2:
             yield what, X, good.y
@@ -245,7 +245,7 @@ def _invalid_single(good: Chunk, too_many: int, gaps: bool) -> Iterator[tuple[st
 
 
 def _invalid_rows(X: Array) -> Iterator[tuple[str, Any]]:
-    """What is wrong, and rows."""
+    """Yield a description of the problem, and rows."""
     wrong = X.copy()
     wrong[-1, 1] = wrong[-1, -1] = np.nan
     yield NOT_FINITE[0], wrong

@@ -21,7 +21,7 @@ from orfit_bench.state import binary, files
 from orfit_bench.state.serialization import RENAMED
 
 PLACES = 24
-"""Bytes of a file that are changed, one at a time."""
+"""Number of bytes of a file that are changed, one at a time."""
 
 
 @check(all_variants=False)
@@ -110,7 +110,7 @@ def _without_version(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def changed_arrays(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each array of a file that has entries, with another last one."""
+    """Each nonempty array of a file, with another last entry."""
     for name in sorted(members.keys() - {"header", "checksum"}):
         if members[name].size:
             changed = np.array(members[name])
@@ -147,7 +147,7 @@ def with_longer_member(data: bytes) -> bytes:
 
 
 def with_longer_headers(data: bytes, rule: int = 0, state: int = 0) -> bytes:
-    """The bytes of a learner whose headers are said to be so many bytes longer, with the right checksum."""
+    """The bytes of a learner that claim headers longer by these numbers of bytes, with the right checksum."""
     length, of_rule, of_state = binary.LENGTHS.unpack_from(data, binary.PREFIX.size)
     body = binary.LENGTHS.pack(length, of_rule + rule, of_state + state) + data[binary.START :]
     return binary.PREFIX.pack(binary.MAGIC, binary.VERSION, zlib.crc32(body)) + body

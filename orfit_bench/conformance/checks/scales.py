@@ -1,4 +1,4 @@
-"""Rows and targets of any scale: results that they share with those of ordinary size."""
+"""Rows and targets of any scale, whose results must correspond to those of ordinary size."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.spec import Number
 
 NEAR = (-20, 20)
-"""Powers of two by which rows or targets are scaled to find out whether their scale matters."""
+"""Powers of two by which rows or targets are scaled to determine whether their scale matters."""
 MARGIN = 12
 """The distance, in powers of two, from the scales at which numbers, or their squares, overflow or underflow."""
 REPEATS, SHARE = 6, 0.6
-"""How often a row is repeated, and its size as a share of the square root of the largest number."""
+"""Number of repetitions of a row, and its size relative to the square root of the largest number."""
 Scale = Callable[[Chunk, int], Chunk]
 
 
 def far(context: CheckContext, squares: bool) -> tuple[int, ...]:
-    """Powers of two by which numbers, or their squares too, come near the ends of the range or leave it."""
+    """Powers of two that bring numbers (with `squares`, also their squares) near or beyond the ends of the range."""
     exponent = int(np.finfo(context.dtype).maxexp)
     half, end = exponent // 2, exponent - MARGIN
     beyond = (-half - MARGIN, half + MARGIN) if squares else ()
@@ -37,21 +37,21 @@ def far(context: CheckContext, squares: bool) -> tuple[int, ...]:
 
 @check(needs_linear_model, numbers="any")
 def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
-    """If rows of another scale give the same predictions, those of any scale do, or give a warning or an error."""
-    squares = not context.method.state.solution  # which a solution keeps, with fewer digits if they are subnormal
+    """If rows of another scale give the same predictions, rows of any scale do so, or give a warning or an error."""
+    squares = not context.method.state.solution  # a solution stores squares, with fewer digits if they are subnormal
     return _compare_scales(context, Chunk.scale_rows, _undo_scale_of_rows, squares)
 
 
 @check(needs_numbers, numbers="any")
 def predictions_scale_with_targets(context: CheckContext) -> Deviation | None:
-    """If predictions scale with the targets, they do so for targets of any scale, or these are refused."""
+    """If predictions scale with the targets, they do so for targets of any scale, or such targets are refused."""
     return _compare_scales(context, Chunk.scale_targets, lambda _, f, power: times(f, -power), squares=False)
 
 
 def _compare_scales(
     context: CheckContext, scale: Scale, undo: Callable[[CheckContext, Array, int], Array], squares: bool
 ) -> Deviation | None:
-    """The deviation of what is predicted from rows of any scale, if small changes of the scale change nothing."""
+    """The deviation of predictions from rows of any scale, if small changes of the scale change nothing."""
     skip_if_not_linear(context)
     found = []
     for one in _with_zeros(context):
@@ -70,7 +70,7 @@ def _compare_scales(
 
 
 def _with_zeros(context: CheckContext) -> Iterator[CheckContext]:
-    """This context, and those with one setting of zero, where that is allowed: a regularization has a scale."""
+    """This context, and contexts with one setting of zero, if allowed, since a regularization has a scale."""
     yield context
     for setting in context.method.settings:
         if isinstance(setting.type, Number) and setting.type.low == 0 and 0.0 in setting.type:
@@ -80,7 +80,7 @@ def _with_zeros(context: CheckContext) -> Iterator[CheckContext]:
 
 
 def _learns(context: CheckContext) -> bool:
-    """Whether rows are learned with these settings; without a prior, the first ones may be refused."""
+    """Whether rows are learned with these settings; without a prior, the first rows can be refused."""
     try:
         context.train(context.rows())
     except (ValueError, DivergedError):
@@ -95,7 +95,7 @@ def _predicted(context: CheckContext, chunk: Chunk) -> Array | None:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error", AccuracyWarning)
             learner = context.create()
-            before, after = context.learn(learner, chunk), context.predict(learner, chunk.X)  # which may warn
+            before, after = context.learn(learner, chunk), context.predict(learner, chunk.X)  # this can warn
             return after if before is None else before
     except (DivergedError, AccuracyWarning):
         return None
@@ -103,12 +103,12 @@ def _predicted(context: CheckContext, chunk: Chunk) -> Array | None:
 
 @check()
 def growing_sums_stay_finite(context: CheckContext) -> None:
-    """Rows whose squares are finite, but not the sum of several, are learned or refused before a sum overflows."""
+    """Rows with finite squares whose sum overflows are learned, or refused before the sum overflows."""
     chunk = context.rows(n=REPEATS * context.batch_size)
     X = np.zeros_like(chunk.X)
     X[:, 1] = np.sqrt(np.finfo(context.dtype).max) * SHARE
     large = chunk.with_rows(X)
-    if chunk.has_any_numbers:  # so that the weights need not change
+    if chunk.has_any_numbers:  # so that weights do not have to change
         large = large._replace(y=frozen(np.zeros_like(chunk.y)))
     for size in (1, 2, REPEATS):
         size *= context.batch_size
@@ -125,5 +125,5 @@ def growing_sums_stay_finite(context: CheckContext) -> None:
 
 
 def _undo_scale_of_rows(context: CheckContext, predictions: Array, power: int) -> Array:
-    """Predictions as they are; projections of scaled rows in the scale of the rows."""
+    """Predictions unchanged; projections of scaled rows in the scale of the rows."""
     return predictions if context.method.traits.supervised else times(predictions, -power)

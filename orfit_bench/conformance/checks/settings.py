@@ -17,9 +17,9 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.spec import Setting
 
 Outcome = Mapping[str, Any] | None
-"""The arrays that a learner has and predicts after a stream; None if it refuses the settings or a row."""
+"""The state and the predictions of a learner after a stream; None if it refuses the settings or a row."""
 NUMBERS_OF_ROWS = (ROWS, 10 * ROWS)
-"""A setting may matter for rare rows only, such as those with an error within a margin."""
+"""Numbers of rows to try; a setting can matter only for rare rows, such as those with an error within a margin."""
 
 
 @check(all_variants=False, once=True, own_settings=True)
@@ -34,7 +34,7 @@ def settings_have_effect(context: CheckContext) -> None:
 
 
 def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
-    """Whether some value of a setting changes the result with some of the variants that do not set it themselves."""
+    """Whether some value of a setting changes the result with some variant that does not set it itself."""
     for variant in variants(context.method):
         one = replace(context, variant=variant)
         if name not in variant.settings and not one.lacking:
@@ -47,13 +47,13 @@ def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
 
 
 def _offered(context: CheckContext, setting: Setting) -> list[Any]:
-    """The other values of a setting that the kernel does not lack."""
+    """The other values of a setting that the kernel supports."""
     return [v for v in others(setting) if not context.with_settings(**{setting.name: v}).lacking]
 
 
 @names_settings
 def outcome(context: CheckContext, n: int = ROWS) -> Outcome:
-    """What a learner has after n rows."""
+    """The outcome of a learner after n rows."""
     try:
         chunk = context.rows(n=n)
         learner = context.create()

@@ -24,11 +24,11 @@ def one_feature(context: CheckContext) -> Deviation:
 
 @check()
 def more_features_than_rows(context: CheckContext) -> Deviation:
-    """Fewer rows than features are learned, although some directions are never seen."""
+    """Fewer rows than features are learned, although some directions are never observed."""
     return assert_learns(context, context.rows(n=7, d=12))
 
 
 @check()
 def more_rows_than_features(context: CheckContext) -> Deviation:
-    """Many more rows than features are learned, although they fill every memory."""
+    """Many more rows than features are learned, even if they fill a memory."""
     return assert_learns(context, context.rows(n=60, d=4))

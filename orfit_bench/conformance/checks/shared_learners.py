@@ -16,7 +16,7 @@ from orfit_bench.conformance.inspection import WatchedKernel
 from orfit_bench.conformance.rows import Chunk
 
 KNOWN = 4
-"""Rows that are learned before, in whole batches."""
+"""Number of rows learned before, in whole batches."""
 Call = Callable[[Any, Chunk], Any]
 
 
@@ -38,7 +38,7 @@ class Meeting:
 
 @check(all_variants=False)
 def a_learner_that_learns_refuses_other_threads(context: CheckContext) -> None:
-    """While a call learns rows, every call that learns raises RuntimeError in another thread, and the rows are kept."""
+    """While a call learns rows, calls that learn raise RuntimeError in other threads, and the rows are kept."""
     skip_if_time_varying(context)
     for name, call in calls_that_learn(context).items():
         _ensure_alone(context, name, call)
@@ -46,14 +46,14 @@ def a_learner_that_learns_refuses_other_threads(context: CheckContext) -> None:
 
 @check(needs_single_rows, all_variants=False)
 def learn_one_refuses_other_threads(context: CheckContext) -> None:
-    """While `learn_one` learns a row, every call that learns raises RuntimeError in another thread."""
+    """While `learn_one` learns a row, calls that learn raise RuntimeError in other threads."""
     skip_if_time_varying(context)
 
     _ensure_alone(context, "learn_one", learn_one_by_one)
 
 
 def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:
-    """All calls must be refused while this one learns, whose result must be that without them."""
+    """All calls must be refused while this call learns, and must not change its result."""
     B, meeting = context.batch_size, Meeting()
     chunk = context.rows(n=(KNOWN + 2) * B)
     learner = replace(context, wrap=partial(WatchedKernel, call=meeting.call)).train(chunk.cut(0, KNOWN * B))
@@ -71,13 +71,13 @@ def _ensure_alone(context: CheckContext, name: str, call: Call) -> None:
             f"{other} in another thread while {name} learned: want RuntimeError, got {error or 'no error'}",
         )
     context.ensure_identical(learner, alone, f"{name} while another thread was refused: the learner")
-    call(learner, chunk.cut(0, B))  # which is not refused
+    call(learner, chunk.cut(0, B))  # this is not refused
 
 
 def _try_all(context: CheckContext, learner: Any, copied: Any, rows: Chunk, found: dict[str, str]) -> None:
     """Try every call that learns, and one of a copy, and keep their errors."""
     calls: dict[str, Call] = dict(calls_that_learn(context))
-    if learner.pending:  # for which a step is refused first
+    if learner.pending:  # pending rows make a step fail first
         calls.pop("step", None)
     if not needs_single_rows(context):
         calls["learn_one"] = lambda learner, rows: learn_one(learner, rows.X[0], rows, 0)

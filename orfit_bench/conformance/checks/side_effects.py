@@ -1,4 +1,4 @@
-"""Side effects: on the caller's arrays, on the state while predicting, on other learners, on global generators."""
+"""Side effects on the caller's arrays, on the state while predicting, on other learners and on global generators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orfit_bench.spec.arrays import dtype_name
 
 
 def writeable(chunk: Chunk) -> Chunk:
-    """Copies of the rows that may be written to."""
+    """Writable copies of the rows."""
     return chunk.map(np.array)
 
 
@@ -43,7 +43,7 @@ def prints_nothing(context: CheckContext) -> None:
 
 @check()
 def inputs_are_not_kept(context: CheckContext) -> None:
-    """A caller who reuses the same buffers for every chunk gets the same state as with new arrays, bit by bit."""
+    """Reusing the same buffers for every chunk gives the same state as new arrays, bit by bit."""
     chunk = context.rows()
     want, got = context.create(), context.create()
     buffer = writeable(chunk.cut(0, 5))
@@ -102,9 +102,9 @@ def predicts_before_first_row(context: CheckContext) -> None:
 
 @check()
 def learners_are_independent(context: CheckContext) -> None:
-    """Two learners that are used alternately get the same states as one after the other, bit by bit."""
+    """Two learners that are used alternately have the same states as if used one after the other, bit by bit."""
     chunk = context.rows()
-    backward = chunk.map(lambda a: a[::-1])  # which may be refused: nothing is guaranteed for this order
+    backward = chunk.map(lambda a: a[::-1])  # these can be refused, since nothing is guaranteed for this order
     alone = [context.create() for _ in range(2)]
     alternating = [context.create() for _ in range(2)]
     for learner, stream in zip(alone, (chunk, backward), strict=True):

@@ -1,4 +1,4 @@
-"""Rows that are learned and predicted one at a time, and bytes that were damaged."""
+"""Rows that are learned and predicted one at a time, and damaged bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.state import binary
 
 FEW_ROWS = 6
-"""Rows of many features: functions for single rows are bound after the first one, those for labels once all occur."""
+"""Number of rows of many features: functions are bound after the first row, or for labels once all have occurred."""
 
 
 def needs_single_rows(context: CheckContext) -> str:
@@ -27,7 +27,7 @@ def needs_single_rows(context: CheckContext) -> str:
 
 
 def learn_one(learner: Any, x: Any, chunk: Chunk, i: int) -> None:
-    """Learn x, the row i or the same with names; some targets as numbers or labels of Python, some by keyword."""
+    """Learn x, row i with or without names; some targets as Python numbers or labels, some by keyword."""
     if chunk.y is None:
         learner.learn_one(x)
     else:
@@ -60,7 +60,7 @@ def _predict(context: CheckContext, learner: Any, X: Array) -> Array:
 
 @check(needs_single_rows, numbers="any")
 def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
-    """`learn_one` changes the state as `partial_fit` with this row, and `predict_one` returns what `predict` does."""
+    """`learn_one` changes the state like `partial_fit` with this row, and `predict_one` agrees with `predict`."""
     skip_if_time_varying(context)
     chunk = context.rows()
     one, rows = context.create(), context.create()
@@ -68,7 +68,7 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     for i in range(len(chunk.X)):
         learn_one(one, chunk.X[i], chunk, i)
         row = chunk.cut(i, i + 1)
-        is_listed = i % 3 == 0 or i == len(chunk.X) - 1  # which takes the path of any number of rows
+        is_listed = i % 3 == 0 or i == len(chunk.X) - 1  # this uses the code for any number of rows
         context.learn_silently(rows, row._replace(X=row.X.tolist()) if is_listed else row)
         if i == 0:
             first = one.copy(), rows.copy()
@@ -78,7 +78,7 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     ensure(one.n_samples_seen_ == len(chunk.X), f"n_samples_seen_ is {one.n_samples_seen_} after {len(chunk.X)} rows")
     _ensure_refused(context, one, chunk)
     _ensure_complex_is_refused(context, one, chunk)
-    begun, alike = context.initialize(chunk), context.initialize(chunk)  # in which the first row is a single one, too
+    begun, alike = context.initialize(chunk), context.initialize(chunk)  # the first row is a single one too
     learn_one(begun, chunk.X[0], chunk, 0)
     context.learn_silently(alike, chunk.cut(0, 1)._replace(X=chunk.X[:1].tolist()))
     pairs: list[tuple[Any, Any]] = [(one, rows), first, (begun, alike)]
@@ -93,7 +93,7 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
 
 
 def _learn_many_features(context: CheckContext, d: int) -> Deviation:
-    """Compare `learn_one` with `partial_fit` after a few rows of so many features."""
+    """Compare `learn_one` with `partial_fit` after a few rows of d features."""
     chunk = context.rows(n=FEW_ROWS, d=d)
     one, rows = context.create(), context.create()
     learn_one_by_one(one, chunk)
@@ -118,7 +118,7 @@ def _ensure_refused(context: CheckContext, learner: Any, chunk: Chunk) -> None:
 
 
 def _ensure_complex_is_refused(context: CheckContext, learner: Any, chunk: Chunk) -> None:
-    """A row of complex numbers is not predicted by a learner of real ones."""
+    """A learner of real numbers must not predict a row of complex numbers."""
     if not context.method.traits.supervised or chunk.X.dtype.kind == "c":
         return
     x = chunk.X[0] + 1j
@@ -142,7 +142,7 @@ def changed_bytes_are_refused(context: CheckContext) -> None:
 
 @check(all_variants=False)
 def cut_bytes_are_refused(context: CheckContext) -> None:
-    """Bytes of a learner raise ValueError if some are missing at the end or in the middle, or if more follow."""
+    """Bytes of a learner raise ValueError if some are missing at the end or in the middle, or if there are more."""
     data, other = (context.train(context.rows(n=n)).to_bytes() for n in (5, 7))
     n = len(data)
     for what, cut in (

@@ -1,4 +1,4 @@
-"""Smoothing: the estimates of a filter for past rows, given the later ones."""
+"""Smoothing: the estimates of a filter for past rows, given later rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def needs_smoother(context: CheckContext) -> str:
 
 
 def needs_smoother_and_reference(context: CheckContext) -> str:
-    """There must be a second smoother to compare with."""
+    """There must be a second smoother for comparison."""
     return needs_smoother(context) or context.reference_missing
 
 
 @check(needs_smoother)
 def last_smoothed_state_is_filtered(context: CheckContext) -> Deviation:
-    """The last smoothed state is that of the filter, and smoothing does not change the learner, bit by bit."""
+    """The last smoothed state equals that of the filter, and smoothing does not change the learner, bit by bit."""
     chunk = context.rows()
     learner, filtered = context.train(chunk.cut(0, 4)), context.train(chunk)
     rest, before = chunk.cut(4, 24), context.train(chunk.cut(0, 4))
@@ -38,7 +38,7 @@ def last_smoothed_state_is_filtered(context: CheckContext) -> Deviation:
 def smoothing_agrees_with_reference(context: CheckContext) -> Deviation:
     """The smoothed means and covariances equal those of the reference."""
     chunk = context.rows()
-    prior = context.create().settings["initial_covariance"]  # the scale of covariances, of which some end near zero
+    prior = context.create().settings["initial_covariance"]  # the scale of the covariances, some of which end near zero
 
     def compare(name: str, scale: Any) -> Deviation:
         def smooth(own: CheckContext, learner: Any, chunk: Chunk) -> Any:
@@ -52,7 +52,7 @@ def smoothing_agrees_with_reference(context: CheckContext) -> Deviation:
 
 @check(needs_smoother)
 def missing_rows_at_the_end_change_no_smoothed_state(context: CheckContext) -> Deviation:
-    """Rows that are missing after the last one that was seen change no smoothed state before them."""
+    """Missing rows after the last observed row do not change earlier smoothed states."""
     chunk, seen = context.rows(), 19
     assert chunk.y is not None
     y = np.array(chunk.y)

@@ -1,4 +1,4 @@
-"""Sparse rows, for methods that change nothing where a row is zero."""
+"""Sparse rows, for methods that change nothing for features that are zero."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.sparse import refusal
 
 WIDE, EVERY = 64, 4
-"""The number of features, of which one in EVERY is not zero in each of the first rows."""
+"""The number of features; one in EVERY is nonzero in each of the first rows."""
 LATER, LATER_FEATURES = 13, 3
-"""The row from which on only the first features occur, and their number: all other weights must stay the same."""
+"""The row from which only the first features occur, and their number; all other weights must stay the same."""
 CUTS = (0, 1, 4, 4, LATER)
-"""Calls that learn no row, one row and several."""
+"""Calls that learn zero, one and several rows."""
 
 
 def needs_sparse_rows(context: CheckContext) -> str:
-    """The method must take sparse rows on this backend."""
+    """The method must support sparse rows on this backend."""
     return refusal(context.create().rule)
 
 
 def _draw(context: CheckContext) -> Chunk:
-    """Rows with few entries that are not zero; the first row has none."""
+    """Rows with few nonzero entries; the first row has none."""
     skip_if(reason := _refusal(context), reason)
     chunk = context.rows(d=WIDE)
     X = np.array(chunk.X)
@@ -38,7 +38,7 @@ def _draw(context: CheckContext) -> Chunk:
 
 
 def _refusal(context: CheckContext) -> str:
-    """Why sparse rows are refused with these settings; empty if they are learned."""
+    """The reason why sparse rows are refused with these settings; empty if they are learned."""
     try:
         context.create().partial_fit(sparse.csr_array(np.eye(3)[:0]), context.rows(n=1).cut(0, 0).y)
     except TypeError as error:
@@ -63,7 +63,7 @@ def sparse_rows_are_learned_like_dense_rows(context: CheckContext) -> Deviation:
 
 @check(needs_sparse_rows)
 def sparse_rows_in_several_calls(context: CheckContext) -> Deviation:
-    """Sparse rows may come in calls of any length, with dense rows between them."""
+    """Sparse rows can be learned in calls of any length, with dense rows between them."""
     chunk = _draw(context)
     once, several = context.create(), context.create()
     once.partial_fit(sparse.csr_array(chunk.X), chunk.y)

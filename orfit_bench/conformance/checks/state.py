@@ -1,4 +1,4 @@
-"""The state: it determines all that follows, in the arrays that the method declares, and nothing is kept elsewhere."""
+"""The state determines all later results, in the arrays that the method declares; nothing is stored elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orfit_bench.spec.law import to_numpy64
 MOMENTS = (0, 1, 10, 20)
 OUTSIDE = "whatever the kernel needs later must be a field of the state"
 PASSES = 30
-"""Passes over the same rows: a leak shows in each of them, caches of Python and NumPy fill up in the first ones."""
+"""Number of passes over the same rows: a leak shows in each, while caches of Python and NumPy fill in the first."""
 
 
 def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
@@ -49,7 +49,7 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
         one = narrow.train(narrow.rows(n=2, d=1))
         narrow.ensure_identical(move(one), one, f"{message}, with one feature")
         outputs = () if chunk.y is None else chunk.y.shape[1:]
-        for weight in (0.0, 0.125):  # in turn, so that none gets the start of the learner before
+        for weight in (0.0, 0.125):  # in turn, so that none gets the start of the previous learner
             if (started := start_of_shape(context, (FEATURES, *outputs), weight)) is not None:
                 context.learn_silently(started, chunk.cut(0, 0))
                 context.ensure_identical(move(started), started, f"{message}, with other initial weights")
@@ -63,9 +63,9 @@ def copy_continues_identically(context: CheckContext) -> None:
 
 @check()
 def copy_is_independent(context: CheckContext) -> None:
-    """Rows that a copy learns do not change the original, nor the other way round."""
+    """Rows that a copy learns do not change the original, and vice versa."""
     chunk = context.rows()
-    learner, untouched = context.train(chunk.cut(0, 10)), context.train(chunk.cut(0, 10))  # no copy: it may share too
+    learner, untouched = context.train(chunk.cut(0, 10)), context.train(chunk.cut(0, 10))  # a copy could share
     one, other = learner.copy(), learner.copy()
     context.learn(one, chunk.cut(10, 24))
     context.ensure_identical(learner, untouched, "after its copy learned, the original")
@@ -105,7 +105,7 @@ def pickle_continues_identically(context: CheckContext) -> None:
 
 @check(needs_reference, numbers="any")
 def state_moves_between_backends(context: CheckContext) -> Deviation:
-    """A state that was moved to the reference backend and back, learning there, equals one that was not moved."""
+    """A state that was moved to the reference backend and back, and learned there, equals one that was not moved."""
     chunk, deviations = context.rows(), []
     for i in MOMENTS:
         stayed = context.train(chunk.cut(0, i))
@@ -151,7 +151,7 @@ def state_matches_declaration(context: CheckContext) -> None:
 
 @check(numbers="any")
 def rows_are_counted(context: CheckContext) -> None:
-    """Rows, features and steps are counted correctly, none of them before the first row."""
+    """Rows, features and steps are counted correctly, and are zero before the first row."""
     new = context.create().state().attrs
     ensure(
         new["t"] == new["n_samples_seen"] == 0,
@@ -200,7 +200,7 @@ def no_memory_outside_state(context: CheckContext) -> None:
 
 
 def _memory_outside_state(learner: Any) -> int:
-    """Bytes allocated now, without garbage and the arrays of the state."""
+    """Number of bytes allocated now, without garbage and the arrays of the state."""
     gc.collect()
     return tracemalloc.get_traced_memory()[0] - bytes_of(arrays_of(learner))
 

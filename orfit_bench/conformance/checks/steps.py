@@ -17,20 +17,20 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.spec import LINEAR
 
 SIZES = (2, 3, 5, 1, 4)
-"""Rows of each step."""
+"""Number of rows of each step."""
 LARGE = 8
-"""The power of two of targets that demand large weights."""
+"""The power of two of targets that require large weights."""
 
 
 def needs_blocks_without_memory(context: CheckContext) -> str:
-    """Steps of a linear model may have several rows, and the state keeps no rows, whose order might matter."""
+    """Steps of a linear model can have several rows, and the state does not store rows, whose order could matter."""
     if context.method.state.growth:
         return "the state keeps rows in their order"
     return needs_linear_predictions(context) or needs_blocks(context)
 
 
 def needs_blocks_and_gaps(context: CheckContext) -> str:
-    """Steps may have several rows, and rows may be missing."""
+    """Steps can have several rows, and rows can be missing."""
     return needs_blocks(context) or ("" if context.method.traits.gaps else "no row may be missing")
 
 
@@ -41,7 +41,7 @@ def rows_of_a_step_may_be_permuted(context: CheckContext) -> Deviation:
     skip_if(context.variant.model is not LINEAR, "with more gradients than parameters the last digits decide the rank")
     chunk = context.rows(n=sum(SIZES))
     learner, other = context.initialize(chunk), context.initialize(chunk)
-    if context.method.traits.labels:  # which are numbered in the order in which they come
+    if context.method.traits.labels:  # labels are numbered in order of appearance
         context.step(learner, chunk)
         context.step(other, chunk)
     _learn_steps(context, learner, chunk)
@@ -52,7 +52,7 @@ def rows_of_a_step_may_be_permuted(context: CheckContext) -> Deviation:
 
 @check(needs_blocks_and_gaps)
 def missing_rows_of_a_step_are_left_out(context: CheckContext) -> Deviation:
-    """A step with missing rows changes the state as the step of the other rows does."""
+    """A step with missing rows changes the state like a step with only the other rows."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     chunk = context.rows(n=sum(SIZES))
     assert chunk.y is not None
@@ -99,7 +99,7 @@ def steps_with_extreme_rows(context: CheckContext) -> None:
 
 
 def _learn_steps(context: CheckContext, learner: Any, chunk: Chunk) -> None:
-    """Learn the rows of each step at once."""
+    """Learn the rows of each step together."""
     context.learn(learner, chunk.cut(0, 0))
     for step in _steps(chunk):
         context.step(learner, step)

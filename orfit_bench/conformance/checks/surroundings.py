@@ -1,4 +1,4 @@
-"""What surrounds a kernel: the process, its memory, the interpreter, and the arrays that it is given."""
+"""The environment of a kernel: the process, its memory, the interpreter, and the arrays that it receives."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from orfit_bench.learners.arguments import DTYPES, is_complex
 from orfit_bench.spec.arrays import array_type, dtype_name
 
 PASSES, CHUNK = 30, 100
-"""The largest number of passes over the same rows until no objects are left behind, and the rows of a pass."""
+"""The largest number of passes over the same rows until no objects remain, and the number of rows of a pass."""
 
 
 @check(all_variants=False)
 def process_is_left_as_it_was(context: CheckContext) -> None:
-    """Learning and predicting change nothing in the process (random generators, error handling, paths), print nothing.
+    """Learning and predicting print nothing and do not change the process (random generators, error handling, paths).
 
-    The output of C code counts, too. Rows were learned before, since loading and compiling may change more; then all of
-    this was given other values, so that a change is seen that was made before, too.
+    Output of C code counts too. Rows are learned before, since loading and compiling can change more. Then everything
+    is set to other values, so that a repeated change is noticed too.
     """
     chunk = context.rows(n=10, d=3)
     with process_state.variables_set() as variables:
@@ -52,7 +52,7 @@ def process_is_left_as_it_was(context: CheckContext) -> None:
 
 @contextmanager
 def _output() -> Iterator[TextIO]:
-    """A file that takes what Python and C code write to the standard output."""
+    """A file that receives the standard output of Python and C code."""
     with tempfile.TemporaryFile("w+") as file:
         sys.stdout.flush()
         saved = os.dup(1)
@@ -67,11 +67,11 @@ def _output() -> Iterator[TextIO]:
 
 @check(all_variants=False)
 def no_objects_are_left_behind(context: CheckContext) -> None:
-    """Learning rows leaves no objects of Python behind: fewer than one for every two rows."""
+    """Learning rows does not leave Python objects behind: fewer than one for every two rows."""
     chunk = context.rows(n=CHUNK)
     learner = context.train(chunk)
     allowed = CHUNK // 2
-    for _ in range(PASSES):  # caches fill up in the first ones
+    for _ in range(PASSES):  # caches fill in the first passes
         gc.collect()
         before = sys.getallocatedblocks()
         for i in range(0, CHUNK, 5):
@@ -83,11 +83,11 @@ def no_objects_are_left_behind(context: CheckContext) -> None:
 
 
 ROWS_AND_TARGETS = "the rows", "the targets"
-"""What a kernel is given beside the fields of the state."""
+"""The arrays that a kernel receives in addition to the fields of the state."""
 
 
 class Inspected:
-    """A kernel, with a function that is given every array before the kernel is."""
+    """A kernel with a function that receives every array before the kernel."""
 
     def __init__(self, kernel: Any, inspect: Callable[[str, Any], None]) -> None:
         self._kernel, self._inspect = kernel, inspect
@@ -109,9 +109,9 @@ class Inspected:
 
 @check(all_variants=False)
 def kernel_is_given_arrays_of_the_backend(context: CheckContext) -> None:
-    """The rows and fields that a kernel gets are arrays of the backend's type, on the device that it declares.
+    """The rows and fields that a kernel receives are arrays of the backend's type, on the declared device.
 
-    Rows and targets are of the learner's dtype, whatever the user passes.
+    Rows and targets have the learner's dtype, regardless of the user's input.
     """
     expected, device = array_type(context.backend.namespace()), context.backend.device
     scalars = scalars_of(context.initialize(context.rows()))
@@ -132,14 +132,14 @@ def kernel_is_given_arrays_of_the_backend(context: CheckContext) -> None:
 
 
 def ensure_dtype(context: CheckContext, name: str, array: Any) -> None:
-    """The rows and the targets that a kernel gets must be of the learner's dtype."""
+    """The rows and targets that a kernel receives must have the learner's dtype."""
     found = dtype_name(array)
     ensure(name not in ROWS_AND_TARGETS or found == context.dtype, f"{name}: the kernel got numbers of {found}")
 
 
 @check(needs_complete_backend, all_variants=False, once=True)
 def complete_backend_has_every_dtype(context: CheckContext) -> None:
-    """On a backend that declares itself complete, a learner of each real dtype can be created and takes rows."""
+    """On a backend that declares itself complete, a learner of each real dtype can be created and learns rows."""
     for dtype in (dtype for dtype in DTYPES if not is_complex(dtype)):
         try:
             learner = replace(context, dtype=dtype).initialize(context.rows())

@@ -1,4 +1,4 @@
-"""A full memory: rows in orthogonal directions, of one size or of several, of which a method keeps some."""
+"""A full memory: rows in orthogonal directions, of equal or different sizes, some of which a method keeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Array, Chunk
 
 TIED = 12
-"""Features and rows: more than a memory of the variants holds, a multiple of their batches."""
+"""Number of features and rows: more than a memory of the variants holds, and a multiple of their batches."""
 TIED_CUTS = (0, 1, 3, 6, 7, TIED)
 """Calls that end before, at and after the memory is full."""
 
@@ -29,7 +29,7 @@ def needs_memory(context: CheckContext) -> str:
 
 @check(needs_memory)
 def ties_of_a_full_memory_do_not_depend_on_calls(context: CheckContext) -> None:
-    """Which of many directions of the same size are kept depends neither on the calls nor on the backend."""
+    """The kept directions, out of many of the same size, do not depend on the calls or on the backend."""
     chunk = _tied(context)
     single, several = context.create(), context.create()
     learn_or_skip(context, single, chunk)
@@ -65,7 +65,7 @@ def first_or_last_of_tied_directions_are_kept(context: CheckContext) -> None:
 @check(needs_memory)
 def largest_first_or_last_directions_are_kept(context: CheckContext) -> None:
     """Of directions of different sizes, a full memory keeps the largest, the first or the last, unless it draws."""
-    chunk, sizes = _tied(context), np.roll(np.arange(1, TIED + 1), TIED // 2)  # the largest and the smallest within
+    chunk, sizes = _tied(context), np.roll(np.arange(1, TIED + 1), TIED // 2)  # the largest and smallest in the middle
     chunk = chunk.with_rows(np.diag(sizes))
     learner = context.create()
     skip_if(context.method.kernel.draws(learner.settings), "it draws which directions are kept")
@@ -81,14 +81,14 @@ def largest_first_or_last_directions_are_kept(context: CheckContext) -> None:
 
 
 def _kept(learner: Any) -> dict[str, list[int]]:
-    """The axes along which the rows of a memory lie, by field; -1 for a row along several axes."""
+    """The axis of each row of a memory, by field; -1 for a row along several axes."""
     growth, arrays = learner.method.state.growth, host_arrays_of(learner)
     fields = [f for f in layout_of(learner).fields if f.dims[:1] == (growth.dim,) and f.role in ("basis", "rows")]
     return {f.name: sorted(_axis(row) for row in np.abs(arrays[f.name])) for f in fields}
 
 
 def _axis(row: Array) -> int:
-    """The place of the only entry that is not small; -1 if there are several."""
+    """The index of the only entry that is not small; -1 if there are several."""
     (large,) = np.nonzero(row > row.max() / 2)
     return int(large[0]) if len(large) == 1 else -1
 

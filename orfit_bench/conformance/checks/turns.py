@@ -1,4 +1,4 @@
-"""Learning by turns: on two backends, in chunks of random sizes, in a fleet and alone, in batches and steps."""
+"""Alternating ways to learn: two backends, chunks of random sizes, fleets and separate learners, batches and steps."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import REFERENCE
 
 DIVISIONS, LONGER = 4, 33
-"""Random divisions of a stream, and its rows."""
+"""Number of random divisions of a stream, and number of its rows."""
 
 
 @check(needs_reference, all_variants=False, numbers="any")
 def backends_take_turns(context: CheckContext) -> Deviation:
-    """A learner that moves to the other backend after every row equals a learner on the reference alone."""
+    """A learner that moves to the other backend after every row equals a learner only on the reference."""
     chunk = context.rows()
     expected, learner = context.reference.create(), context.create()
     for i in range(ROWS):
@@ -65,7 +65,7 @@ def random_chunking(context: CheckContext) -> Deviation:
 
 @check(needs_batch_size)
 def step_is_a_batch_of_its_size(context: CheckContext) -> Deviation:
-    """A step of n rows changes the state as n rows do with batch_size n."""
+    """A step of n rows changes the state like n rows with batch_size n."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     found = []
     for n in (1, 2, 5):
@@ -79,7 +79,7 @@ def step_is_a_batch_of_its_size(context: CheckContext) -> Deviation:
 
 @check(needs_fleets, all_variants=False)
 def fleet_members_leave_and_return(context: CheckContext) -> Deviation:
-    """Members that leave a fleet and return in another order learn as if alone, even if one diverges."""
+    """Members that leave a fleet and return in another order learn like separate learners, even if one diverges."""
     skip_if(context.batch_size > 1, "fleets learn row by row")
     chunk = context.rows(n=2 * MEMBERS)
     alone = [context.create(**own) for own in own_settings(context)]
@@ -104,15 +104,15 @@ def fleet_members_leave_and_return(context: CheckContext) -> Deviation:
 
 
 def _digits_left(context: CheckContext) -> float:
-    """The relative error that rows of extreme size leave: half of the digits.
+    """The allowed relative error after rows of extreme size: half of the digits.
 
-    An orthonormal basis keeps fewer: such a row multiplies rounding by its square, eps^-0.8.
+    An orthonormal basis keeps fewer digits: such a row multiplies rounding by its square, eps^-0.8.
     """
     return float(np.finfo(context.dtype).eps ** (0.5 if context.method.traits.supervised else 0.2))
 
 
 def _state_of(learner: Any) -> dict[str, Any]:
-    """The fields by which a learner is compared, without weights that it solves for: these may have lost all digits."""
+    """The fields by which a learner is compared, without weights that it solves for, which can lose all digits."""
     spec, found = learner.method.state, comparable_state(learner)
     return {name: a for name, a in found.items() if not (spec.solution and name == spec.weights)}
 

@@ -22,7 +22,7 @@ from orfit_bench.spec.arrays import dtype_name
 
 
 def needs(name: str, context: CheckContext) -> str:
-    """Why an operation is not tried; empty if it is."""
+    """The reason why an operation is not tried; empty if it is."""
     if name == REFUSED_MERGES:
         return _is_not_merged(context)
     if name == WRONG_TARGETS:
@@ -31,14 +31,14 @@ def needs(name: str, context: CheckContext) -> str:
 
 
 def _is_not_merged(context: CheckContext) -> str:
-    """Why learners that differ are not offered for a merge; empty if they are."""
+    """The reason why merges of differing learners are not tried; empty if they are."""
     if not context.method.combine.merge or context.variant.settings or context.variant.outputs is not None:
         return "only with the default settings of methods that merge"
     return "" if context.variant.model is LINEAR else "a model has its own outputs"
 
 
 def to_buffer(a: Array, number: int) -> Array:
-    """A copy that may be written to: as it is, strided, in Fortran order, or of the other byte order."""
+    """A writable copy: plain, strided, in Fortran order, or in the other byte order."""
     match number % 4:
         case 1:
             buffer = np.zeros((2 * len(a), *a.shape[1:]), a.dtype)[::2]
@@ -53,7 +53,7 @@ def to_buffer(a: Array, number: int) -> Array:
 
 
 def _copy(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """A copy, after which the original learns something else."""
+    """A copy; the original then learns something else."""
     copy = learner.copy()
     context.learn(learner, chunk.cut(0, 3))
     return copy
@@ -71,7 +71,7 @@ def _through_reference(context: CheckContext, learner: Any, chunk: Chunk) -> Any
 
 
 def _restored(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner of a state whose arrays are of the other byte order."""
+    """The learner restored from a state whose arrays have the other byte order."""
     state = learner.state()
     for name, array in state.data_vars.items():
         state[name] = (array.dims, array.values.astype(array.dtype.newbyteorder()))
@@ -79,7 +79,7 @@ def _restored(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _state(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after its state was written to by the caller."""
+    """The learner after the caller wrote to its state."""
     state = learner.state()
     for name in state.data_vars if learner.live_state is not None else ():
         same = np.array_equal(learner.array(name), state[name], equal_nan=state[name].dtype.kind in "fc")
@@ -161,7 +161,7 @@ def _no_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _too_large(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after a copy of it was given rows that are too large, a single one or enough to fill a batch."""
+    """The learner after its copy was given rows that are too large: a single row, or enough to fill a batch."""
     copy, before, rows = learner.copy(), learner.to_bytes(), chunk.cut(0, context.batch_size - learner.pending)
     largest = rows.numbers(lambda a: np.where(a == 0, 0, np.finfo(a.dtype).max).astype(a.dtype))
     try:
@@ -178,7 +178,7 @@ def _too_large(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _predict(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after predictions, to which the caller writes."""
+    """The learner after predictions, to which the caller then writes."""
     if learner.live_state is None or context.variant.time_varying:
         return learner
     for n in (0, 1, 3):
@@ -206,4 +206,4 @@ UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     "too large a row": _too_large,
     "predict": _predict,
 }
-"""What is done, given the context, the learner and some rows; each returns the learner that continues."""
+"""The operations on a context, a learner and some rows; each returns the learner that continues."""

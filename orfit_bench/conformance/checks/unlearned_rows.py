@@ -1,4 +1,4 @@
-"""Rows that are learned with negative weights: what they take away is measured, and its loss of digits is warned of."""
+"""Rows with negative weights: the amount that they remove is measured, and a loss of digits gives a warning."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import AccuracyWarning, DivergedError
 
 LARGE = 3
-"""Rows that are large, and are unlearned."""
+"""Number of large rows that are unlearned."""
 MARGIN = 8
-"""By this factor the share that is left is below or above the one at which a warning is given."""
+"""Factor by which the remaining share is below or above the threshold of the warning."""
 
 
 def needs_unlearning(context: CheckContext) -> str:
@@ -32,7 +32,7 @@ def needs_unlearning(context: CheckContext) -> str:
 
 @check(needs_unlearning, all_variants=False)
 def unlearned_digits_are_warned_of(context: CheckContext) -> None:
-    """Unlearning rows that are much larger than the others gives one AccuracyWarning, of ordinary rows none."""
+    """Unlearning rows that are much larger than the others gives one AccuracyWarning, ordinary rows none."""
     for learn in (_in_one_call, _one_by_one):
         for power in (0, _power(context)):
             learner, rest, want = _unlearned(context, power, learn)
@@ -42,7 +42,7 @@ def unlearned_digits_are_warned_of(context: CheckContext) -> None:
 
 
 def needs_unlearning_and_merge(context: CheckContext) -> str:
-    """The same, and the method must have a rule for merging."""
+    """In addition to `needs_unlearning`, the method must have a merge rule."""
     return needs_unlearning(context) or needs_merge(context)
 
 
@@ -64,9 +64,9 @@ def _power(context: CheckContext) -> int:
 
 
 def _unlearned(context: CheckContext, power: int, learn: Any) -> tuple[Any, Chunk, int]:
-    """A learner that has learned rows and some larger ones, and has unlearned these; the rows; the warnings to expect.
+    """A learner that has learned rows and larger rows, and unlearned the latter; the rows; the expected warnings.
 
-    NotApplicable where the start of the sums, which counts as rows do, leaves about half of the digits.
+    Raises NotApplicable if the start of the sums, which counts like rows, leaves about half of the digits.
     """
     chunk = context.rows()
     rest, large = chunk.cut(LARGE, len(chunk.X)), chunk.cut(0, LARGE).scale_rows(power)
@@ -85,7 +85,7 @@ def _unlearned(context: CheckContext, power: int, learn: Any) -> tuple[Any, Chun
 
 
 def _squares(learner: Any) -> Array:
-    """The sums of squares of the features: the diagonal of a field that is subtracted from."""
+    """The sums of squares of the features: the diagonal of a field from which rows are subtracted."""
     weighting, fields = learner.method.kernel.weighting, host_arrays_of(learner)
     square = [fields[name] for name in weighting.sums if np.ndim(fields[name]) == 2]
     grams = [a for a in square if a.shape[0] == a.shape[1] == learner.n_features_in_]
@@ -103,7 +103,7 @@ def _one_by_one(learner: Any, chunk: Chunk, weight: float) -> None:
 
 
 def _warnings_of(context: CheckContext, learner: Any, chunk: Chunk) -> int:
-    """The warnings of a prediction."""
+    """The number of warnings of a prediction."""
     with warnings.catch_warnings(record=True) as given, suppress(DivergedError):
         warnings.simplefilter("always")
         context.predict(learner, chunk.X)

@@ -1,4 +1,4 @@
-"""Learners that must not be merged or averaged, since they differ in what they learn."""
+"""Learners that must not be merged or averaged, since they learn different things."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _acts(context: CheckContext, one: Any, other: Any) -> Iterator[tuple[str, An
 
 
 def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
-    """What differs, and two trained learners."""
+    """Yield a description of the difference, and two trained learners."""
     chunk = context.rows(n=4 * context.batch_size)
 
     def one() -> Any:

@@ -1,4 +1,4 @@
-"""Merge rules that return something wrong: the host refuses it, and both learners stay as they were."""
+"""Merge rules with wrong return values: the host refuses them, and both learners stay unchanged."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from orfit_bench.spec.merge import Side
 
 Fields = dict[str, Any]
 Results = dict[str, tuple[Callable[[Fields], Any], str]]
-"""What a rule returns, from the fields of the first learner, and what the error says of it."""
+"""The return value of a rule, from the fields of the first learner, and the error message about it."""
 
 
 def _of_names(name: str) -> Results:
-    """What a rule may return that is no dict of fields."""
+    """Return values that are not a dict of fields."""
     return {
         "nothing": (lambda fields: None, "returned None, want a dict"),
         "a list": (lambda fields: [fields[name]], "returned list, want a dict"),
@@ -32,7 +32,7 @@ def _of_names(name: str) -> Results:
 
 
 def _of_values(name: str) -> Results:
-    """What a rule may return that does not fit a field, or the fields."""
+    """Return values that do not fit a field, or the set of fields."""
     return {
         "numbers that are not finite": (lambda fields: {name: np.full_like(fields[name], np.nan)}, ""),
         "an entry too many": (lambda fields: {name: np.append(fields[name], fields[name][:1], axis=0)}, name),
@@ -45,7 +45,7 @@ def _of_values(name: str) -> Results:
 
 @check(needs_merge, all_variants=False)
 def merge_rules_return_fields(context: CheckContext) -> None:
-    """A merge whose rule returns no dict, or an unknown field, raises ValueError and changes neither learner."""
+    """A merge whose rule does not return a dict of known fields raises ValueError and changes neither learner."""
     _ensure_refused(context, _of_names)
 
 

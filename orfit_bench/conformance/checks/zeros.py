@@ -1,4 +1,4 @@
-"""Zeros: a target of zero is a number like others, and no component is zero."""
+"""Zeros: a target of zero is a number like any other, and no component is zero."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.spec.law import to_numpy64
 
 NEAR = 1e-18
-"""A target that differs from zero by less than the rounding of the error of its row."""
+"""A target that differs from zero by less than the rounding error of the error of its row."""
 
 
 @check(needs_numbers, numbers="any")
@@ -31,7 +31,7 @@ def targets_of_zero_are_learned(context: CheckContext) -> Deviation | None:
 
 
 def _with_targets(chunk: Chunk, y: float) -> Chunk:
-    """The rows with this number as every third target, from the second half on."""
+    """The rows with this number as every third target, starting in the second half."""
     assert chunk.y is not None
     targets = np.array(chunk.y)
     targets[len(targets) // 2 :: 3] = y
@@ -48,7 +48,7 @@ def _learn(context: CheckContext, chunk: Chunk) -> Any:
 def target_of_zero_is_approached(context: CheckContext) -> None:
     """A step brings a prediction nearer to a target of zero, if it does so for a target of twice the prediction.
 
-    And if a step whose target is the prediction leaves it unchanged, as steps with momentum do not.
+    This requires that a step whose target is the prediction leaves it unchanged, unlike steps with momentum.
     """
     chunk = context.rows()
     B = context.batch_size
@@ -67,7 +67,7 @@ def target_of_zero_is_approached(context: CheckContext) -> None:
 
 
 def _prediction_after(context: CheckContext, learner: Any, rows: Chunk) -> Array:
-    """What a copy of the learner predicts for the rows after it has learned them."""
+    """The prediction for the rows of a copy of the learner that has learned them."""
     copy = learner.copy()
     context.learn(copy, rows)
     return context.predict(copy, rows.X)
@@ -80,7 +80,7 @@ def needs_components(context: CheckContext) -> str:
 
 @check(needs_components, numbers="any")
 def no_component_stays_zero(context: CheckContext) -> None:
-    """Rows in all directions leave no column of the basis zero, and none in the span of the others."""
+    """After rows in all directions, no column of the basis is zero or in the span of the others."""
     learner = context.create()
     learn_or_skip(context, learner, context.rows())
     C = to_numpy64(learner.array("basis"))
@@ -92,7 +92,7 @@ def no_component_stays_zero(context: CheckContext) -> None:
 
 @check(needs_components)
 def rows_have_a_coordinate_for_each_component(context: CheckContext) -> None:
-    """After rows in all directions a row has as many coordinates as the basis has columns."""
+    """After rows in all directions, a row has as many coordinates as the basis has columns."""
     learner, chunk = context.create(), context.rows()
     learn_or_skip(context, learner, chunk)
     got, want = tuple(learner.transform(chunk.X).shape), (ROWS, learner.array("basis").shape[1])
