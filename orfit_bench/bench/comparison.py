@@ -137,7 +137,7 @@ def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:
         if name not in known:
             raise ValueError(f"no metric {name!r}{suggest(name, known)}")
         if not share >= 0:
-            raise ValueError(f"{name}={share}: want a relative change >= 0, as in 0.1 for a tenth")
+            raise ValueError(f"{name}={share}: want a relative change >= 0, such as 0.1 for 10 %")
     return {name: metric.tolerated for name, metric in known.items()} | dict(tolerated)
 
 

@@ -109,8 +109,8 @@ def run(
         raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
     if memory_limit is not None and not memory_limit >= LEAST_MEMORY:
         raise ValueError(
-            f"memory_limit={memory_limit}: want at least {LEAST_MEMORY:.0f} bytes ({LEAST_MEMORY / 1e9:g} GB), since "
-            f"threads take as much that read files"
+            f"memory_limit={memory_limit}: want at least {LEAST_MEMORY:.0f} bytes ({LEAST_MEMORY / 1e9:g} GB), which "
+            f"threads that read files need"
         )
     if timed is None:
         timed = jobs == 1 and client is None

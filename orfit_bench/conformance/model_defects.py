@@ -235,7 +235,7 @@ def _find_wrong_layers(model: Model, w: Array, X: Array, outputs: int) -> str:
         G, end = J[:, end : end + n * m].reshape(-1, n, m), end + n * m
         product = a[:, None] * ((a @ G) / max(a @ a, np.finfo(float).tiny))[:, None, :]
         if not _is_close(product, G, a):
-            return f"layers gives an input of layer {i + 1} of which the gradient by its matrix is no multiple"
+            return f"layers gives an input of layer {i + 1}, but the gradient of its matrix is not a multiple of it"
     return ""
 
 

@@ -43,7 +43,7 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
     """Yield the defects: differing loads, wrong shapes, numbers that are not finite, a y that does not match offers."""
     reason = stream.probe()
     if reason is not None and not isinstance(reason, str):
-        yield f"probe() returned {type(reason).__name__}, want a text, which is empty if the data can be loaded"
+        yield f"probe() returned {type(reason).__name__}, want a text: empty if the data can be loaded"
     if reason:
         return
     first = stream.load()

@@ -214,7 +214,7 @@ def digest_of_tests(sources: Sequence[Source]) -> str:
 
 
 def _read_results(journal: Journal, tests: str) -> dict[str, MutantResult]:
-    """The verdicts of earlier runs. A survivor is judged again once the kit or a file beside the code has changed."""
+    """The verdicts of earlier runs. A survivor is judged again once the kit or another file has changed."""
     records: dict[str, dict[str, Any]] = journal.read()
     fields = tuple(MutantResult.__dataclass_fields__)
     return {

@@ -84,7 +84,7 @@ def refuse_result_name(names: Names) -> None:
     """Raise ValueError if the results use this name for something that is not a metric."""
     if names.package in RESULT_NAMES:
         raise ValueError(
-            f"the results use the name {names.package!r} for something that is not a metric: choose another name, "
+            f"the results have {names.package!r} already, for something that is not a metric: choose another name, "
             f"e.g. my-{names.distribution}"
         )
 

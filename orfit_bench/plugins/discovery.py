@@ -231,6 +231,7 @@ def _checked(hook: str, offer: Any) -> Any:
             )
         if hook == "metrics" and name in RESULT_NAMES:
             raise ValueError(
-                f"hook metrics: the results have {name!r} already, which is no metric: choose another name"
+                f"hook metrics: the results have {name!r} already, for something that is not a metric: "
+                "choose another name"
             )
     return declared

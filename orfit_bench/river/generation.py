@@ -26,14 +26,14 @@ def parameters(method: Method) -> Parameters:
     """The parameters of a model: the method's settings, then those of all methods of its kind."""
     found = setting_parameters(method)
     if method.traits.supervised:
-        meaning = "Whether a constant feature is added, whose weight is learned like all others."
+        meaning = "Whether a constant feature is added; its weight is learned like all others."
         found["fit_intercept"] = (not method.traits.gaps, f"bool, default {not method.traits.gaps}\n{meaning}")
     found["backend"] = (
         "auto",
-        "str, default 'auto'\nWhat computes: 'numba', the fastest for single rows, where it is\n"
-        "installed and has the method, else 'numpy'; or the name of one.",
+        "str, default 'auto'\nName of a backend. By default 'numba', the fastest for single rows, if it is\n"
+        "installed and has the method, else 'numpy'.",
     )
-    found["seed"] = (0, "int, default 0\nSeed of the draws.")
+    found["seed"] = (0, "int, default 0\nSeed of the random numbers.")
     return found
 
 

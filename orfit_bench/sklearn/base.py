@@ -60,8 +60,8 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
             if name not in LATER and not _is_equal(value, kept := self._parameters[name]):
                 raise ValueError(
                     f"{name} was {reprlib.repr(kept)} when the first rows were learned, and is {reprlib.repr(value)} "
-                    f"now: partial_fit goes on with the parameters of the first rows; call fit to learn with others, "
-                    f"or set {name} back"
+                    f"now: partial_fit continues with the parameters of the first rows; call fit to learn with "
+                    f"others, or set {name} back"
                 )
 
     def _learn(self, *rows: Array, sample_weight: Array = None) -> None:
@@ -89,7 +89,7 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
                 return object.__getattribute__(self, name)
             own = type(self).__name__
             if name == "feature_names_in_":
-                raise AttributeError(f"{own} has no {name}: it is known once it was fitted to a table", name=name)
+                raise AttributeError(f"{own} has no {name}: it exists after fitting to a table", name=name)
             if name in self._fitted and "learner_" not in vars(self):
                 raise NotFittedError(f"this {own} is not fitted yet and has no {name}: call fit or partial_fit")
             if advice := about_estimator(self.method, name):

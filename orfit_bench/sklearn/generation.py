@@ -23,7 +23,7 @@ ATTRIBUTES: dict[type, str] = {
 }
 ATTRIBUTES[WeightedRegressor] = ATTRIBUTES[ProbabilisticRegressor] = ATTRIBUTES[StreamingRegressor]
 ATTRIBUTES[WeightedClassifier] = ATTRIBUTES[StreamingClassifier]
-LEARNER = "learner_ : learner\n    What computes; see `orfit_bench.create`."
+LEARNER = "learner_ : learner\n    The underlying learner; see `orfit_bench.create`."
 
 
 def base_class(method: Method) -> type[StreamingEstimator]:
@@ -50,17 +50,17 @@ def parameters(method: Method) -> Parameters:
     """The parameters of an estimator: the method's settings, then those of all methods of its kind."""
     found = setting_parameters(method)
     if method.traits.supervised:
-        meaning = "Whether a constant column is added to the rows, whose weight is learned like all others."
+        meaning = "Whether a constant column is added to the rows; its weight is learned like all others."
         found["fit_intercept"] = (not method.traits.gaps, f"bool, default {not method.traits.gaps}\n{meaning}")
     else:
         found["center"] = (True, "bool, default True\nWhether the running mean is subtracted from the rows.")
         found["whiten"] = (False, "bool, default False\nWhether coordinates are divided by their standard deviation.")
     if method.kernel.models or method.state.layered:
         default = "a network of 32 hidden units" if method.state.layered else "linear"
-        found["model"] = (None, f"orfit_bench.Model, optional\nWhat is fitted. Default: {default}.")
-    what = "str, default 'auto'\nWhat computes: 'numpy', 'numba', that of a plugin, or 'auto', the fastest on this CPU."
+        found["model"] = (None, f"orfit_bench.Model, optional\nThe model to fit. Default: {default}.")
+    what = "str, default 'auto'\nBackend: 'numpy', 'numba', that of a plugin, or 'auto', the fastest on this CPU."
     found["backend"] = ("auto", what)
-    found["random_state"] = (0, "int, RandomState or None, default 0\nSeed of the draws.")
+    found["random_state"] = (0, "int, RandomState or None, default 0\nSeed of the random numbers.")
     return found
 
 

@@ -94,7 +94,7 @@ def _impossible_entries(context: CheckContext, learner: Any) -> dict[str, dict[s
         found["labels of two types"] = {"classes": [*labels[:-1], 7]}
         found["a label that occurs twice"] = {"classes": [*labels[:-1], labels[0]]}
         found["a label too few"] = {"classes": labels[:-1]}
-        found["labels that are no integers"] = {"classes": [i + 0.5 for i in range(len(labels))]}
+        found["labels that are not integers"] = {"classes": [i + 0.5 for i in range(len(labels))]}
     settings = json.loads(learner.state().attrs["settings"])
     for setting in context.method.settings:
         if setting.type.kind in ("number", "schedule"):
