@@ -105,7 +105,7 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
 
 
 def _difference(before: xarray.Dataset, after: xarray.Dataset) -> str:
-    """How the two most similar cells differ, one of each result, among the first `MOST` of each."""
+    """The difference of the two most similar cells, one of each result, among the first `MOST` of each."""
     one, other = (
         [_description(results, i) for i in range(min(MOST, results.sizes["cell"]))] for results in (before, after)
     )

@@ -216,7 +216,7 @@ class Suite:
             yield stream, {k: v for k, v in every.items() if k != "seed"}
 
     def _absence(self, method: Method, backend: str) -> str:
-        """Why the method cannot be measured on the backend; empty if it can."""
+        """The reason why the method cannot be measured on the backend; empty if it can."""
         if self.protocol.learners > 1 and not method.combine.averages:
             return f"{method.name}: an average of its states is not defined"
         return registry().absence(backend, method.name)

@@ -167,7 +167,7 @@ def _streams_of_files(chosen: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _setters(suite: Suite, chosen: dict[str, Any], streams: Sequence[str]) -> dict[tuple[str, str], str]:
-    """What sets stream settings other than --set, by stream and setting: options, and sizes in a suite file."""
+    """The sources of stream settings other than --set, by stream and setting: options, and sizes in a suite file."""
     options = {"path": ("--data", list(chosen["data"]))} | _options_of_files(chosen)
     found = {("file", name): option for name, (option, value) in options.items() if value not in (None, [])}
     for name, option, sizes in (("n", "rows", suite.rows), ("d", "features", suite.features)):

@@ -75,7 +75,7 @@ def _verdict(path: Path) -> Verdict:
 
 
 def _describe(path: Path) -> str:
-    """What the file is. Raises ValueError if it is damaged."""
+    """A description of the file. Raises ValueError if it is damaged."""
     with path.open("rb") as file:
         start = file.read(8)
     if start.startswith(b"\x89HDF"):

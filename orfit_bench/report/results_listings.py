@@ -133,7 +133,7 @@ def failures(results: xarray.Dataset) -> Listing | None:
 
 
 def capabilities(known: Registry) -> Listing:
-    """Which backend supports which method."""
+    """The methods that each backend supports."""
     rows = [(m, *("no" if known.absence(b, m) else "yes" for b in known.backends)) for m in known.methods]
     return Listing(
         "Methods supported by each backend, on the machine where this page was written",

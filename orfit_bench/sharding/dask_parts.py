@@ -65,7 +65,7 @@ def list_pairs(X: Any, y: Any) -> list[Any]:
 
 
 def _check_partitions(X: Any, y: Any) -> None:
-    """ValueError if two frames are cut at different rows."""
+    """Raise ValueError if two frames are cut at different rows."""
     remedy = "cut both at the same rows, for example with y.repartition(divisions=X.divisions)"
     if X.npartitions != y.npartitions:
         raise ValueError(f"shards: X has {X.npartitions} partitions, y has {y.npartitions}: {remedy}")

@@ -19,7 +19,7 @@ FAN_IN = 8
 
 
 class Plan(NamedTuple):
-    """What every task needs: the arguments of `create`, the columns of tables, and the number of rounds."""
+    """The common inputs of all tasks: the arguments of `create`, the columns of tables, and the number of rounds."""
 
     arguments: dict[str, Any]
     functions: dict[str, Any]
@@ -46,7 +46,7 @@ class Learned(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a task returns: the state after its shard, and the warnings."""
+    """The return value of a task: the state after its shard, and the warnings."""
 
     state: bytes
     warned: tuple[Warned, ...]

@@ -36,7 +36,7 @@ def make(n: int, part: str, order: str, seed: int) -> Data:
         rest = np.concatenate([test, rest])
     if n > len(rest):
         raise ValueError(
-            f"n={n}: want at most {len(rest)}, since part {part!r} of MNIST has no more rows that are not held out"
+            f"n={n}: want at most {len(rest)}, for part {part!r} of MNIST has no more rows that are not held out"
         )
     held_out = read("test") if part == "train" else (images[test], labels[test])
     learned, chosen = ((images[i], labels[i]) for i in (rest[:n], validation))
