@@ -77,6 +77,6 @@ LAWS = (
     Law(p_is_inverse_information, "survey, eq. (10) and (12)", exponent=2),
     Law(warns_on_precision_loss, "docs/decisions/0004, on survey, eq. (12)", exponent=0, shape="own"),
     Law(blocks_equal_ridge_regression, "least-squares notes, block update", exponent=2),
-    Law(merge_is_exact, "survey, eq. (9) and (10) with (D-RLS)", exponent=2),
+    Law(merge_is_exact, "survey, eq. (10) with (D-RLS)", exponent=2),
     *weights.OF_LABELS,
 )

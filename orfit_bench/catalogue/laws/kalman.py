@@ -188,7 +188,7 @@ LAWS = (
     Law(control_shifts_the_state, "survey, Proposition 3, for theta_t = A theta_(t-1) + u_t + noise", exponent=1),
     Law(filter_warns_on_precision_loss, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
     Law(equals_rls_with_forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
-    Law(merge_is_exact, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
+    Law(merge_is_exact, "survey, Lemma 3 with eq. (10)", exponent=2),
     Law(extended_filter_on_linear_functions, "survey, Extensions of KF (EKF)", exponent=1),
     Law(smoothed_mean_and_covariance, "survey, (RTS-Sigma)", exponent=1),
     Law(smoothed_random_walk, "survey, (RTS-Sigma)", exponent=1),

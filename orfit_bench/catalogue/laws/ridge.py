@@ -144,14 +144,14 @@ def _count_warnings(learner: Any) -> int:
 
 LAWS = (
     Law(equals_ridge_regression, "thesis, eq. (2.2); slides, Recursive LS; survey, Proposition 2", exponent=2),
-    Law(information_is_weighted_sum, "survey, eq. (9)", exponent=0),
+    Law(information_is_weighted_sum, "survey, eq. (10)", exponent=0),
     Law(blocks_equal_ridge_regression, "least-squares notes, block update", exponent=2),
     Law(starts_from_prior, "thesis, eq. (2.2)", exponent=2),
     Law(least_norm_without_prior, "thesis, Proposition 2", exponent=2, shape="wide"),
-    Law(merge_is_exact, "survey, eq. (9)", exponent=2),
+    Law(merge_is_exact, "survey, eq. (10)", exponent=2),
     Law(warns_once_half_of_the_digits_are_lost, "docs/decisions/0046", exponent=0, shape="own"),
     Law(underflowing_information_is_warned_of, "docs/decisions/0046", exponent=0, shape="own"),
-    Law(overflowing_information_is_refused, "survey, eq. (9), in floating point", exponent=0, shape="own"),
+    Law(overflowing_information_is_refused, "survey, eq. (10), in floating point", exponent=0, shape="own"),
     *uncertainty.OF_REGRESSION,
     *weights.OF_SUMS,
     Law(complex_least_squares, "docs/decisions/0053, on thesis, eq. (2.2)", exponent=2, numbers="complex"),

@@ -125,7 +125,7 @@ LAWS = (
     Law(overflowing_first_block_is_refused, "least-squares notes, block 0", exponent=0, shape="own"),
     Law(overflowing_weights_are_refused, "thesis, eq. (2.3), in floating point", exponent=0, shape="own"),
     Law(min_norm_interpolation, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
-    Law(merge_is_exact, "survey, eq. (9) and (10)", exponent=2),
+    Law(merge_is_exact, "survey, eq. (10)", exponent=2),
     Law(constraint_merge_is_exact, "thesis, Proposition 2", exponent=1, shape="wide"),
     *FIRST_ROWS,
     *information_roots.LAWS,

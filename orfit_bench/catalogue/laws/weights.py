@@ -120,7 +120,7 @@ OF_SQUARED_ERRORS = (
     Law(integer_weight_is_repetition, SOURCE, exponent=2),
     Law(predictions_ignore_own_weight, SOURCE, exponent=2),
 )
-OF_SUMS = (*OF_SQUARED_ERRORS, Law(negative_weights_unlearn, "survey, eq. (9)", exponent=2))
+OF_SUMS = (*OF_SQUARED_ERRORS, Law(negative_weights_unlearn, "survey, eq. (10)", exponent=2))
 OF_LABELS = (Law(weights_of_labels, SOURCE, exponent=2),)
 OF_NOISE = (Law(weights_divide_the_noise, "survey, Proposition 3", exponent=2),)
 OF_STEPS = (Law(weights_are_repeated_steps, "slides, SGD beyond least square", exponent=1),)

@@ -79,7 +79,7 @@ METHOD = Method(
     "O(d^3). The features are nearly collinear: the normal equations square their condition number.",
     formulas="L <- ff L + x x', m <- ff m + x y', from L = ridge I and m = ridge w0\nw = L^-1 m\n"
     "minimizes sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
-    source="slides, Recursive LS; thesis, eq. (2.2); survey, eq. (9)",
+    source="slides, Recursive LS; thesis, eq. (2.2); survey, eq. (10)",
     settings=(
         Setting(
             "forgetting_factor",

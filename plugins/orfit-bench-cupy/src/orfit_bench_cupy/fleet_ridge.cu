@@ -1,4 +1,4 @@
-// Ridge regression in information form (survey, eq. 9), as orfit_bench_numba/_ridge_rows.py:
+// Ridge regression in information form (survey, eq. 10), as orfit_bench_numba/_ridge_rows.py:
 // L <- ff L + weight x x', its lower triangle,  m <- ff m + weight x y'.
 // L (m, d, d), moment (m, d, r), factors (m,) and weights (n,), or one of each; a factor above 1 is in the weights.
 // The shared memory holds d r + d + 1 numbers, and L if keeps_l.

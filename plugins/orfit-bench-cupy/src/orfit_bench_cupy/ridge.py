@@ -1,4 +1,4 @@
-"""Ridge regression in information form (thesis, eq. 2.2; survey, eq. 9): L = X'WX + prior and m = X'WY, w = L^-1 m.
+"""Ridge regression in information form (thesis, eq. 2.2; survey, eq. 10): L = X'WX + prior and m = X'WY, w = L^-1 m.
 
 A chunk takes a product of one triangle and one of a matrix on the device, and the solution a factorization there. For
 predictions before each row, every block takes a factorization, and the host waits for it. In host memory are computed

@@ -1,4 +1,4 @@
-"""Ridge regression in information form (thesis, eq. 2.2; survey, eq. 9): L = X'WX + prior and m = X'WY, w = L^-1 m.
+"""Ridge regression in information form (thesis, eq. 2.2; survey, eq. 10): L = X'WX + prior and m = X'WY, w = L^-1 m.
 
 Rows are added by one symmetric product a chunk, which takes d^2 flops a row near the rate of matrix products, or one
 after another if they are few or a number may overflow. Predictions of every row are computed by blocks, see

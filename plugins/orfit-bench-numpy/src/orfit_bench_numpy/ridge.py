@@ -1,4 +1,4 @@
-"""Ridge regression in information form, declared in `orfit_bench/catalogue/methods/ridge.py` (survey, eq. 9).
+"""Ridge regression in information form, declared in `orfit_bench/catalogue/methods/ridge.py` (survey, eq. 10).
 
 Shapes: L (p, p) information, its lower triangle, m (p, r) moment, w (p, r), X (n, p), Y (n, r), W (n,) weights.
 """
@@ -85,7 +85,7 @@ def add_step(L: Array, m: Array, A: Array, Y: Array, ff: float, t: int) -> bool:
 
 
 def add(L: Array, m: Array, X: Array, Y: Array, kept: float, W: Array) -> None:
-    """L <- kept L + X'WX,  m <- kept m + X'WY (survey, eq. 9)."""
+    """L <- kept L + X'WX,  m <- kept m + X'WY (survey, Remark 4)."""
     if (W != 1).any():
         root = np.sqrt(W).astype(X.dtype)[:, None]
         X, Y = root * X, root * Y
