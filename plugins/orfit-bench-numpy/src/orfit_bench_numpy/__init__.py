@@ -1,4 +1,4 @@
-"""The reference backend: every method in NumPy, row by row, to be read beside the formulas."""
+"""The reference backend: every method in NumPy, row by row, close to the formulas of the papers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
 METHODS = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
-"""The methods computed here: every module of this package whose name has no leading underscore."""
+"""The methods of this backend: every module of the package whose name does not start with an underscore."""
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
@@ -26,5 +26,5 @@ def backends() -> tuple[Backend, ...]:
 
 @hookimpl
 def kernels() -> dict[tuple[str, str], str]:
-    """One module a method, of the method's name."""
+    """One module for each method, with the same name."""
     return {("numpy", method): f"orfit_bench_numpy.{method}" for method in METHODS}

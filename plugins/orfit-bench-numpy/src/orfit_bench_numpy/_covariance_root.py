@@ -1,7 +1,8 @@
-"""The Kalman filter in the square-root form: a lower triangular S with S S' = Sigma is transformed orthogonally.
+"""The Kalman filter in square-root form: a lower triangular S with S S' = P is transformed orthogonally.
 
-Both steps triangularize an array of roots, so their backward error is a few eps whatever the condition of Sigma is, and
-Sigma is never indefinite (Kailath, Sayed and Hassibi, Linear Estimation, 2000, chapter 12: the array algorithms).
+The letters are those of `kalman`, except S. Both steps triangularize an array of roots, so their backward error is a
+few eps for any condition number of P, and P is never indefinite (Kailath, Sayed and Hassibi, Linear Estimation, 2000,
+chapter 12: the array algorithms).
 
 Shapes: J (q, d) rows, E (q, r) errors, S (d, d), R (q, q), F and Q (d, d).
 """
@@ -31,7 +32,7 @@ from orfit_bench_numpy._roots import triangularize_columns
 
 
 def predict_root(s: State, mean: Array, p: Params) -> bool:
-    """Prediction (KF, arrow down): [F S, Q^(1/2)] = [S+ 0] Theta, so S+ S+' = F S S'F' + Q."""
+    """Prediction (survey, KF, arrow down): [F S, Q^(1/2)] = [S+ 0] Theta with orthogonal Theta, S+ S+' = F P F' + Q."""
     S, F, Q = s.root, p.transition, p.process_noise
     moved = S if F is None else F @ S
     if Q is not None:
@@ -41,7 +42,7 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
         return False
     s.mean[...] = mean
     if p.is_dynamic:
-        terms = deviations(S) if F is None else np.abs(F) @ deviations(S)  # of which rows of F S may leave little
+        terms = deviations(S) if F is None else np.abs(F) @ deviations(S)  # F S may be a small difference of these
         set_root(s, triangularize_columns(moved))
         s.moved[...] = 1
         s.scale[...] = np.maximum(np.diagonal(s.covariance), terms**2)
@@ -49,7 +50,7 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
 
 
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
-    """Correction (KF, arrow right): [R^(1/2) J S; 0 S] = [T 0; K T S+] Theta, with T T' = R + J Sigma J'."""
+    """Correction (survey, KF, arrow right): [R^(1/2) J S; 0 S] = [T 0; K T S+] Theta, with T T' = J P J' + R."""
     S, (q, d) = s.root, J.shape
     before = np.block([[root_of(p.observation_noise), J @ S], [np.zeros((d, q), S.dtype), S]])  # (q + d, q + d)
     if not is_finite(before) or not is_finite(after := triangularize_columns(before)):
@@ -81,7 +82,8 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
 def can_smooth(s: State, p: Params) -> bool:
     """Whether S S' has enough digits for the smoother, which divides by it after a move; marks lost digits.
 
-    Directions whose deviation is rounding are left out there. Without a root the corrections look at Sigma themselves.
+    The smoother leaves out directions whose deviation is only rounding. Without a root, the corrections check P
+    themselves.
     """
     if not hasattr(s, "root") or not p.is_dynamic or is_singular(p.observation_noise):
         return True
@@ -100,11 +102,11 @@ def deviations(S: Array) -> Array:
 
 
 def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array, int]:
-    """The change of the mean and the root S+ where T is singular: T+ for T^-1, and S+ keeps what T leaves.
+    """The change of the mean, the new root S+ and the verdict on the errors, for a singular T.
 
-    Also the verdict on the errors, which may show that rounding was divided by.
-
-    Where T turned by V has a column of rounding alone, (gain V) has there what is left of the variance, not a gain.
+    T^+ replaces T^-1. If a column of T, rotated by V, is only rounding, the same column of gain V' is not a gain but a
+    part of the remaining variance, and becomes a column of S+. The verdict shows whether there was a division by
+    rounding errors.
     """
     (q, _), R = J.shape, p.observation_noise
     T, gain = after[:q, :q], after[q:, :q]
@@ -116,7 +118,7 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     unknown, turned = values > rounding_bound(s.root), gain @ V.T
     S = np.hstack([turned[:, ~unknown], after[q:, q:]])
     U = exact_directions(J, R)
-    S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
+    S = S - U @ (U.T @ S)  # removes rounding errors eps S in directions of variance zero; S+ may be much smaller than S
     least = 1 if s.moved else values[unknown].min(initial=1)  # rows that were nearly known magnify rounding
     S, largest = drop_known_directions(S, np.sqrt(s.scale), rounding_bound(S) / least)
     H = (W[:, unknown] / values[unknown]).T * unit.T  # H T T' H' = I
@@ -127,7 +129,7 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
 
 
 def exact_directions(J: Array, R: Array) -> Array:
-    """An orthonormal basis (d, k) of the combinations of rows J that are observed without noise."""
+    """An orthonormal basis (d, k) of the combinations of the rows of J that are observed without noise."""
     deviation = np.sqrt(np.diagonal(R))
     unit = np.where(deviation > 0, inverse_or_zero(deviation), 1)[:, None]
     values, W = np.linalg.eigh(unit * R * unit.T)
@@ -138,18 +140,18 @@ def exact_directions(J: Array, R: Array) -> Array:
 
 
 def drop_known_directions(S: Array, deviation: Array, bound: float) -> tuple[Array, float]:
-    """S (d, k) without directions and parameters whose deviation, relative to the given ones (d,), is at most `bound`.
+    """Remove from S (d, k) the directions and parameters whose deviation is at most `bound`.
 
-    Also the largest that was left out.
+    Deviations are relative to `deviation` (d,). Returns S and the largest deviation that was removed.
     """
     W, values, V = np.linalg.svd(inverse_or_zero(deviation)[:, None] * S, full_matrices=False)
     unknown = values > bound
     found = (W[:, unknown] * values[unknown]) @ V[unknown]
-    found[deviations(found) <= bound] = 0  # a move may mix no other into them
+    found[deviations(found) <= bound] = 0  # a move must not mix others into them
     return np.asarray(deviation[:, None] * found), float(values[~unknown].max(initial=0))
 
 
 def set_root(s: State, S: Array) -> None:
-    """Store a root, and the covariance S S', which the smoother and users read."""
+    """Store the root S and the covariance S S', which the smoother and users read."""
     s.root[...] = S
     s.covariance[...] = S @ S.T

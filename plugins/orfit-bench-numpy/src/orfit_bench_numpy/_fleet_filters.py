@@ -1,6 +1,7 @@
-"""Fleets of Kalman filters in NumPy: a row of every member at once, by the formulas of `kalman`.
+"""Fleets of Kalman filters in NumPy: one row of every member at once, by the formulas of `kalman`.
 
-Shapes for m members: x (m, d) rows, y (m, r) targets, theta (m, d, r), Sigma (m, d, d), A and Q (m, d, d), R (m,).
+Letters are those of the survey, except P, its Sigma. Shapes for m members: x (m, d) rows, y (m, r) targets, theta
+(m, d, r), P (m, d, d), A and Q (m, d, d), R (m,).
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from orfit_bench.kernels.loops import Array
 
 
 class Motion(NamedTuple):
-    """The motion before a row of m members; a matrix of one that does not move is the identity, or zero."""
+    """The motion of m members before a row; if a member does not move, A is the identity and Q is zero."""
 
     A: Array
     Q: Array
     has_transition: Array
-    """By the settings (m,): a transition may enlarge an error, before the first row too."""
+    """Whether the settings have a transition (m,), which can enlarge errors; also set before the first row."""
     regained: Array
-    """The variance (m, d, d) that the process noise of the settings adds before the next step."""
+    """The covariance (m, d, d) that the process noise of the settings adds before the next step."""
     moves: Array
     """Whether the state moves before this row (m,)."""
 
 
 def fleet_has_formulas(s: Any, p: Any) -> bool:
-    """Whether every member keeps its covariance itself, and every row has noise."""
+    """Whether every member stores its covariance instead of a root, and every row has noise."""
     return len(p.members) > 0 and not hasattr(s, "root") and bool((p.dynamics.observation_noise > 0).all())
 
 
 def motion_of(model: Any, j: Array, t: Array, like: Array) -> Motion:
-    """The motion of members j before their steps t (m,), of states like Sigma."""
+    """The motion of members j before their steps t (m,), with matrices in the shape of `like` (m, d, d)."""
     dynamic = entries(model.is_dynamic, j)
     by_transition, by_noise, moves = dynamic[:, 0], dynamic[:, 1], dynamic.any(axis=1) & (t > 1)
     A, Q = (matrices(given, j, like) for given in (model.transition, model.process_noise))
@@ -44,12 +45,12 @@ def motion_of(model: Any, j: Array, t: Array, like: Array) -> Motion:
 
 
 def entries(given: Array, j: Array) -> Array:
-    """The entries of members j of an array with one for each member, or one for all."""
+    """The entries of members j, from an array with one entry per member or one entry for all."""
     return given[j] if len(given) > 1 else np.repeat(given, len(j), axis=0)
 
 
 def matrices(given: Array | None, j: Array, like: Array) -> Array:
-    """The entries of members j as matrices (m, d, d), from numbers, diagonals or matrices; None is zero."""
+    """The entries of members j as matrices (m, d, d), from numbers, diagonals or matrices; None means zero."""
     if given is None:
         return np.zeros((len(j), *like.shape[1:]), like.dtype)
     own = entries(given, j)
@@ -57,7 +58,11 @@ def matrices(given: Array | None, j: Array, like: Array) -> Array:
 
 
 def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
-    """Prediction, from the second step on, and correction, unless the row is missing (NaN); or neither."""
+    """Learn one row of each of m members: predict, from the second step on, and correct unless y is missing (NaN).
+
+    A member whose result is not finite or accurate does not change. `j` (m,) are the places of the members in
+    p.members, `row` (m,) the indices of their rows in the call.
+    """
     model = p.dynamics
     motion = motion_of(model, j, p.t[j] + (row - p.starts[j]), s.covariance)
     A, Q = motion.A, motion.Q
@@ -78,7 +83,7 @@ def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
     mean = theta + V[:, :, None] * e[:, None, :]  # theta + K e
     finite = np.isfinite(mean).all(axis=(1, 2)) & np.isfinite(P).all(axis=(1, 2))
     applied: Array = finite & (accepted | ~seen)
-    covariance = P - V[:, :, None] * V[:, None, :]  # Sigma - K x'Sigma
+    covariance = P - V[:, :, None] * V[:, None, :]  # P - K x'P
     np.copyto(s.mean, mean, where=applied[:, None, None])
     np.copyto(s.covariance, covariance, where=applied[:, None, None])
     np.copyto(s.scale, variances, where=(applied & motion.moves)[:, None])

@@ -1,4 +1,4 @@
-"""Gram-Schmidt with a memory: new orthonormal directions beside stored ones, and the step that fits rows along them.
+"""Gram-Schmidt with a memory: orthonormal directions to add to stored ones, and the step that fits rows along them.
 
 Shapes: U (p, n) stored orthonormal columns, G (p, q) gradients as columns, Q (p, a), R (a, q), E (q, r) errors.
 """
@@ -19,9 +19,9 @@ Array = NDArray[Any]
 
 
 def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
-    """Q orthonormal and orthogonal to U, and R, with G - U U'G = Q R.
+    """Factor G - U U'G = Q R, where Q is orthonormal and orthogonal to U.
 
-    A column of G whose residual after two orthogonalizations is at most sqrt(eps) of it is dependent: it brings
+    A column of G is dependent if its residual after two orthogonalizations is at most sqrt(eps) times its norm. It adds
     no direction, so a is at most q.
     """
     Q = np.empty((len(G), 0), G.dtype)
@@ -40,14 +40,14 @@ def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
 
 
 def norm(a: Array) -> float:
-    """|a|, in a fifth of the time that `np.linalg.norm` takes for a short one."""
+    """The norm |a|, in a fifth of the time of `np.linalg.norm` for short vectors."""
     return math.sqrt(np.vdot(a, a).real)
 
 
 def solve_fit(R: Array, E: Array) -> Array:
-    """The z (a, r) with R'z = E for (Q, R) = new_directions(U, G): the step Q z removes the errors E.
+    """Solve R'z = E (z (a, r)) for (Q, R) = new_directions(U, G): the step Q z removes the errors E.
 
-    Least squares where a column of G brought no direction of its own: R has no row for what U spans already.
+    If a column of G added no direction, R is not square, and z is the least-squares solution.
     """
     if R.shape[0] == R.shape[1]:
         return E / R.conj() if R.size == 1 else solve_triangular(R.conj().T, E, lower=True, check_finite=False)
@@ -55,7 +55,7 @@ def solve_fit(R: Array, E: Array) -> Array:
 
 
 def least_squares(A: Array, B: Array, rcond: float | None) -> Array:
-    """A^+ B (p, r), NaN where a number is not finite: LAPACK may then never return."""
+    """A^+ B (p, r), or NaN if A or B is not finite, for which LAPACK might never return."""
     if not (is_finite(A) and is_finite(B)):
         return np.full((A.shape[1], B.shape[1]), np.nan, B.dtype)
     z: Array = np.linalg.lstsq(A, B, rcond=rcond)[0]
@@ -63,7 +63,7 @@ def least_squares(A: Array, B: Array, rcond: float | None) -> Array:
 
 
 def append_directions(s: State, Q: Array) -> None:
-    """Store the columns of Q as further rows of s.basis while there is room."""
+    """Append the columns of Q as rows to s.basis, as long as there is room."""
     n = int(s.count[0])
     rows = Q.T[: len(s.basis) - n]
     s.basis[n : n + len(rows)] = rows

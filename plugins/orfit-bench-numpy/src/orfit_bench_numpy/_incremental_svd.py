@@ -34,5 +34,5 @@ def leading_singular_vectors(memory: Extended, m: int, t: int) -> tuple[Array, A
     m = min(n + a, m)  # the columns of [U Q]; no more of the values can be nonzero
     U = np.column_stack([U, Q]) @ V[:, :m]  # thesis, eq. (3.4)
     if t % RENEWAL_PERIOD == 0:
-        U = np.linalg.qr(U)[0]  # the columns to rounding and sign: every rotation cost some of their orthonormality
+        U = np.linalg.qr(U)[0]  # restores orthonormality, some of which every rotation loses
     return U, values[:m]

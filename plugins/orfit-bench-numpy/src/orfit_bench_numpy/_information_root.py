@@ -1,11 +1,12 @@
 """RLS in the square-root form: the upper triangular R with R'R = L, the information, instead of P = L^-1.
 
-A step rotates rows into R, so its backward error is a few eps whatever the condition of the rows is: the digits lost in
-w follow the condition, not its square (Bjorck, Numerical Methods for Least Squares Problems, 1996, section 3.2).
+A step rotates rows into R, so its backward error is a few eps for any condition number of the rows: the digits lost in
+w depend on the condition number, not on its square (Bjorck, Numerical Methods for Least Squares Problems, 1996,
+section 3.2).
 
 Directional forgetting is SIFt-RLS (Lai and Bernstein, arXiv 2404.10844): information is forgotten only in the
-directions that the rows of the step observe, L <- L - (1 - ff) L F'(F L F')^-1 F L with F the rows without what carries
-too little information.
+directions that the rows of the step observe, L <- L - (1 - ff) L F'(F L F')^-1 F L, where F are the rows without
+directions that carry too little information.
 
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r), R (p, p).
 """
@@ -25,7 +26,7 @@ from orfit_bench_numpy._roots import with_positive_diagonal
 
 
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
-    """The least change of w in the norm of R, with the rows: minimize |R z|^2 + |J z - E|^2, then w <- w + z."""
+    """Take one step: w <- w + z, where z minimizes |R z|^2 + |J z - E|^2."""
     R = forget(s.root, J, p)
     rotated = rotate_rows(R, J, E)
     if rotated is None:
@@ -44,12 +45,12 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def measure_forgotten(R: Array, J: Array, T: Array, p: Params) -> Precision:
-    """Whether so much was forgotten about directions without rows that rounding errors in them disturb predictions.
+    """Whether rounding errors disturb predictions, because too much was forgotten about directions without rows.
 
-    1 / R_ii is the deviation of weight i, given the later ones, so eps sum |x_i| / R_ii estimates the error that the
-    rounding of one step brings into a prediction. Its square, relative to that of the prediction's deviation, which is
-    s = 1 + x'P x, adds up over the steps that are remembered. Only exponential forgetting below 1 goes on without end.
-    T is the root with the rows.
+    1 / R_ii is the deviation of weight i, given the later ones, so eps sum |x_i| / R_ii estimates the error of a
+    prediction due to the rounding of one step. Its square, relative to the variance s = 1 + x'P x of the prediction,
+    adds up over the steps that are remembered. Only exponential forgetting below 1 continues indefinitely. T is the
+    root including the rows.
     """
     ff = p.forgetting_factor
     if ff >= 1 or p.forgetting != "exponential":
@@ -67,7 +68,7 @@ def measure_forgotten(R: Array, J: Array, T: Array, p: Params) -> Precision:
 
 
 def forget(R: Array, J: Array, p: Params) -> Array:
-    """The upper triangular root of the information that is kept: of ff L, or of ff L only along the rows."""
+    """The upper triangular root of the kept information: of ff L, or with ff applied only along the rows."""
     ff = p.forgetting_factor
     if p.forgetting == "exponential":
         return np.asarray(R * math.sqrt(ff))
@@ -78,10 +79,10 @@ def forget(R: Array, J: Array, p: Params) -> Array:
 
 
 def observed_directions(R: Array, J: Array, p: Params) -> Array:
-    """U (p, k), an orthonormal basis of R F', F the rows without directions of less information than (1 - ff) ridge.
+    """An orthonormal basis U (p, k) of R F', where F are the rows without directions of too little information.
 
-    In those, what repeated rows bring does not make up for what is forgotten: the information would fall below that of
-    the prior (SIFt-RLS, information filtering).
+    In directions with less information than (1 - ff) ridge, repeated rows add less than is forgotten: the information
+    would fall below that of the prior (SIFt-RLS, information filtering).
     """
     _, sigma, Vt = np.linalg.svd(J, full_matrices=False)
     rounding = max(J.shape) * np.finfo(J.dtype).eps * sigma.max(initial=0)
@@ -93,8 +94,8 @@ def observed_directions(R: Array, J: Array, p: Params) -> Array:
 def rotate_rows(R: Array, J: Array, E: Array) -> tuple[Array, Array] | None:
     """R+ (p, p) with a positive diagonal and b (p, r), where Q [R 0; J E] = [R+ b; 0 *].
 
-    Each row is rotated into R by Givens rotations, which keep the digits of small rows beside a large one; reflections
-    of all rows together would lose them. None where [R; J] lacks full column rank or holds an infinite number.
+    Each row is rotated into R by Givens rotations, which keep the digits of small rows next to a large one; reflections
+    of all rows together would lose them. Returns None if [R; J] does not have full column rank or is not finite.
     """
     if not (is_finite(R) and is_finite(J)):
         return None
@@ -109,7 +110,7 @@ def rotate_rows(R: Array, J: Array, E: Array) -> tuple[Array, Array] | None:
 
 
 def start_root(s: State, J: Array, E: Array) -> bool:
-    """Without a prior: the solution of the first rows alone (least-squares notes, initialization)."""
+    """Start without a prior: w is the solution for the first rows (least-squares notes, initialization)."""
     T = rotate_rows(np.zeros_like(s.root), J, E)
     if T is None:
         return False

@@ -1,4 +1,4 @@
-"""The step of a row that is divided by its square, for rows and errors of any size.
+"""A step along a row, divided by the squared norm of the row, for rows and errors of any size.
 
 Shapes: J (1, p) the row x^H, E (1, r) its errors.
 """
@@ -33,7 +33,7 @@ def are_exact(gain: Array, E: Array) -> bool:
 
 
 def step_by_exponents(J: Array, E: Array, step: float, eps: float) -> Array:
-    """The same with the exponents of all numbers set aside, so that only a step that is no number over- or underflows.
+    """The step of `normalized_step` with separate exponents, so that only the result can over- or underflow.
 
     With x = u 2^k, step = v 2^i and e = z 2^j for each error, it is 2^(i + j - k) times that of u, v, z and eps 2^-2k.
     """
@@ -44,22 +44,22 @@ def step_by_exponents(J: Array, E: Array, step: float, eps: float) -> Array:
     v, i = math.frexp(step)
     j = exponents(E)
     gain = v * times_power(E, -j) * inverse_or_zero(energy)
-    n = exponents(gain) - 1  # what the gain is divided by the row is multiplied by, so that only their product counts
+    n = exponents(gain) - 1  # moves 2^n from the gain to the row, so that only their product can overflow
     return times_power(J.conj().T, i + j - 2 * k + n) * times_power(gain, -n)
 
 
 def largest_parts(a: Array) -> Array:
-    """The larger size of the real and the imaginary part of each entry."""
+    """The larger absolute value of the real and imaginary parts of each entry."""
     found: Array = np.maximum(np.abs(a.real), np.abs(a.imag))
     return found
 
 
 def exponents(a: Array) -> Array:
-    """The n of each entry whose larger part is between 2^(n - 1) and 2^n; 0 for zeros."""
+    """The exponent n of each entry, whose larger part is between 2^(n - 1) and 2^n; 0 for zeros."""
     return np.frexp(largest_parts(a))[1]
 
 
 def times_power(a: Array, n: Any) -> Array:
-    """a 2^n."""
+    """The product a 2^n."""
     real: Array = np.ldexp(a.real, n)
     return real + 1j * np.ldexp(a.imag, n) if a.dtype.kind == "c" else real

@@ -1,4 +1,4 @@
-"""Roots of covariances and of information: matrices S (d, d) with S S' = A A', for A (d, n), by its QR factors."""
+"""Roots of covariances and of information: matrices S (d, d) with S S' = A A' for A (d, n), by QR decomposition."""
 
 from __future__ import annotations
 

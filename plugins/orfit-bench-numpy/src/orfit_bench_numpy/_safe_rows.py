@@ -1,7 +1,7 @@
-"""Rows with one output, learned by the formulas of a single row where no digit of P can be lost.
+"""Rows with one output, learned by the formulas for single rows while P cannot lose digits.
 
 Cheap bounds accept nearly every row (docs/decisions/0004): the rounding error of x'P x is at most eps |x|^2 trace(P).
-For all other rows `orfit_bench.kernels.guards` has to look.
+All other rows need the exact checks of `orfit_bench.kernels.guards`.
 
 Shapes: P (p, p) symmetric, w (p,), X (n, p) with rows x, y and out (n,), noise (n,).
 """
@@ -16,7 +16,7 @@ from orfit_bench.kernels.loops import Array
 
 
 def learn_safe_rows(P: Array, w: Array, X: Array, y: Array, noise: Array, ff: float, out: Array | None) -> int:
-    """Learn rows in order up to the first that is not clearly safe or has no target; returns how many."""
+    """Learn rows in order, up to the first that may be unsafe or has no target; returns how many."""
     info, ones = np.finfo(P.dtype), np.ones_like(w)
     eps, smallest, largest = float(info.eps), float(info.tiny / info.eps), float(info.max)
     max_trace = min(1, ff) * math.sqrt(largest)
@@ -28,7 +28,7 @@ def learn_safe_rows(P: Array, w: Array, X: Array, y: Array, noise: Array, ff: fl
         energy, trace = x.dot(x), diagonal.dot(ones)
         if not (
             0 < (1 - eps**0.5) * R <= s <= eps ** (-2 / 3) * R  # x'P x >= 0, and P keeps a third of its digits
-            and s <= largest  # the bound before may overflow too
+            and s <= largest  # the bound above can overflow too
             and eps**0.5 * energy * trace <= s  # half of the digits of s are right
             and energy > smallest  # |x|^2 has not lost digits to underflow
             and trace < max_trace  # no later product with P overflows
@@ -43,7 +43,7 @@ def learn_safe_rows(P: Array, w: Array, X: Array, y: Array, noise: Array, ff: fl
             out[i] = f
         w += z * v  # survey, eq. (11): w + P x e / s
         np.multiply(v[:, None], v, out=outer)
-        P -= outer  # survey, eq. (12): P - P x x'P / s, symmetric to the last bit
+        P -= outer  # survey, eq. (12): P - P x x'P / s, exactly symmetric
         if ff != 1:
             P /= ff
     return len(X)

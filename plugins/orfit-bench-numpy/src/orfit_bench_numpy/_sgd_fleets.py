@@ -1,7 +1,8 @@
-"""Fleets of sgd: a step of all members at once, each with its own settings.
+"""Fleets of sgd: one step of all members at once, each with its own settings.
 
-Shapes: x (m, d) rows and y (m, r) targets of m members, s.w, v, g (m, d, r). Of a setting that may be a schedule,
-p.NAME holds a value for each row of the call, of any other one for each member.
+Shapes: x (m, d) rows and y (m, r) targets of m members, s.w, v, g (m, d, r). p.NAME contains one value per row of the
+call if the setting can be a schedule, otherwise one value per member. `j` (m,) are the places of the members in
+p.members, `row` (m,) the indices of their rows in the call.
 """
 
 import math
@@ -15,10 +16,10 @@ from orfit_bench.kernels.loops import Array
 
 
 def make_sgd_fleet_learn(slopes: Callable[[str, Array, Array, Any], Array]) -> FleetLearn:
-    """`fleet_learn` of sgd, from slopes(loss, E, Y, p): l'(y, f) for errors E and targets Y (m, r)."""
+    """Make `fleet_learn` of sgd from slopes(loss, E, Y, p), which returns l'(y, f) for errors and targets (m, r)."""
 
     def step(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
-        """w <- Proj(v - step (x l'(y, x'v) + ridge v)) of each member that stays finite; returns which."""
+        """w <- Proj(v - step (x l'(y, x'v) + ridge v)) for each member that stays finite; returns which."""
         if out is not None:
             out[row] = products(x, prediction_weights(s))
         v = look_ahead(s, p, j, row)
@@ -39,13 +40,13 @@ def make_sgd_fleet_learn(slopes: Callable[[str, Array, Array, Any], Array]) -> F
 
 
 def times(p: Any, j: Array, row: Array) -> Array:
-    """t: the number of the step (m,) in which these members learn these rows."""
+    """The number t of the step (m,) in which these members learn these rows."""
     found: Array = p.t[j] + row - p.starts[j]
     return found
 
 
 def look_ahead(s: Any, p: Any, j: Array, row: Array) -> Array:
-    """The points v_t at which Nesterov takes the gradient, v_1 = w_1."""
+    """The points v_t at which Nesterov's method evaluates the gradient; v_1 = w_1."""
     w: Array = s.w
     if not hasattr(s, "previous"):
         return w
@@ -55,7 +56,7 @@ def look_ahead(s: Any, p: Any, j: Array, row: Array) -> Array:
 
 
 def project_to_balls(w: Array, radius: Array) -> None:
-    """w <- the nearest point in the ball of its radius (Frobenius norm) of each member."""
+    """Replace w of each member by the nearest point in the ball with its radius (Frobenius norm)."""
     i = np.flatnonzero(radius < math.inf)
     if not len(i):
         return
@@ -67,12 +68,12 @@ def project_to_balls(w: Array, radius: Array) -> None:
 
 
 def column(values: Array, x: Array) -> Array:
-    """Numbers of the members (m,), as factors of their weights (m, d, r)."""
+    """Values of the members (m,), in a shape (m, 1, 1) that multiplies their weights (m, d, r)."""
     return values.astype(x.dtype)[:, None, None]
 
 
 def products(x: Array, w: Array) -> Array:
-    """x'w (m, r) of each member."""
+    """The predictions x'w (m, r) of all members."""
     found: Array = (x[:, None] @ w)[:, 0]
     return found
 
@@ -93,20 +94,20 @@ class LossParameters(NamedTuple):
 
 
 def loss_parameters(p: Any, j: Array, dtype: Any) -> LossParameters:
-    """Those of these members."""
+    """The parameters of the losses for these members."""
     delta, epsilon, tau = (values[j, None].astype(dtype) for values in (p.delta, p.epsilon, p.tau))
     return LossParameters(len(j), delta, epsilon, tau)
 
 
 def average_weights(p: Any, j: Array, row: Array) -> Array:
-    """a_t (m,): the weight of each member's w_t in its average."""
+    """The weight a_t (m,) of each member's w_t in its average."""
     if p.averaging[0] == "weighted":
         return np.asarray(p.weights[row], float)
     return np.where(p.averaging[0] == "uniform", 1.0, times(p, j, row) >= p.tail_start[j])
 
 
 def update_averages(s: Any, a: Array, applied: Array) -> Array:
-    """The weighted means take in w_t ("averaging") of members that apply; returns whose sums of weights stay finite."""
+    """Add w_t to the means of the applied members (slides, "averaging"); return whether sums of weights stay finite."""
     total = s.average_weight + a.astype(s.w.dtype)
     finite: Array = np.isfinite(total)
     i = np.flatnonzero(applied & finite & (a > 0))

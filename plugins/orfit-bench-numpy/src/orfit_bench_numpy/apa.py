@@ -15,9 +15,9 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step on the last rows, these included."""
+    """Take one step on the last `projection_order` rows, including the new ones."""
     q, n = len(J), int(s.count[0])
-    b_new = E + J @ s.w  # of a model, the targets of the linearized rows, which stay when w changes
+    b_new = E + J @ s.w  # for a model: the targets of the linearized rows, which do not change with w
     keep = min(n, len(s.rows) - q)  # s.rows has room for projection_order rows, or for all
     A = np.concatenate([s.rows[n - keep : n], J])
     b = np.concatenate([s.targets[n - keep : n], b_new])
@@ -32,14 +32,14 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 COMPLEX = True
 MAX_NUMBERS = 2**13
-"""The most numbers of windows that are decomposed together."""
+"""The largest number of entries in windows that are decomposed together."""
 learn_growing = make_learn(update)
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-    """Row after row; full windows (k, p) are decomposed together, which takes a third of the time."""
+    """Learn row by row; full windows (k, p) are decomposed together, which takes a third of the time."""
     k, d = p.projection_order, X.shape[1]
-    if len(s.rows) < k:  # there is no room for a full window, since it is not reached
+    if len(s.rows) < k:  # the state has no room for a full window, since the chunk does not reach it
         return learn_growing(s, X, Y, p, out)
     growing = slice(0, max(0, k - 1 - int(s.count[0])))
     learned = learn_growing(s, X[growing], Y[growing], p, None if out is None else out[growing])
@@ -76,10 +76,13 @@ def learn_full_windows(s: State, X: Array, Y: Array, p: Params, out: Array | Non
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
-    """A step of many members at once, those with windows of the same length: x (m, p) rows, e (m, r) errors."""
+    """Learn one row of each of m members, together for windows of equal length: x (m, p) rows, e (m, r) errors.
+
+    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    """
     b_new, applied = e + (x[:, None] @ s.w)[:, 0], np.zeros(len(x), bool)
     step, eps = p.step_size[row].astype(x.dtype), p.eps[j].astype(x.dtype)
-    counts = s.count[:, 0].copy()  # before the step: a member takes one step, also where another has one row more
+    counts = s.count[:, 0].copy()  # before the step, so that every member takes one step
     for n in np.unique(counts):
         i = np.flatnonzero(counts == n)
         keep = min(n, s.rows.shape[1] - 1)

@@ -1,8 +1,8 @@
 """RLS for classification, declared in `orfit_bench/catalogue/methods/class_rls.py` (survey, D-RLS, eq. (11), (12)).
 
-One column of w per class, all with one P. Every product with w or E takes its columns one by one: a matrix product
-rounds a column differently beside others, and then a class that is seen late would not have the column that it has
-when it is known from the start.
+w has one column per class, and all classes share one P. Products with w or E are computed column by column: in a matrix
+product the rounding of a column depends on the other columns, so the column of a class that appears late would differ
+from its column if the class were known from the start.
 
 Shapes: A (q, p) rows, E (q, r) errors of the scores, w (p, r) for r classes, P (p, p).
 """
@@ -23,7 +23,7 @@ from orfit_bench_numpy.rls import step_members
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-    """Row after row; the scores of a row are w'x."""
+    """Learn row by row; the scores of a row are w'x."""
     for i in range(len(X)):
         A = X[i : i + 1]
         f = multiply_by_columns(A, s.w)
@@ -35,12 +35,12 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 
 
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
-    """All rows of A as one step."""
+    """Learn all rows of A in one step."""
     return correct(s, A, Y - multiply_by_columns(A, s.w), p)
 
 
 def correct(s: State, A: Array, E: Array, p: Params) -> bool:
-    """One step; for a single row x, A = x' and S = s of the declaration."""
+    """Take one step; for a single row x, A is x' and S is s in the declaration."""
     P, ff, identity = s.P, p.forgetting_factor, np.eye(len(A), dtype=s.P.dtype)
     R, limits = ff * identity, forgetting_limits(ff, P.dtype)
     S = A @ (U := P @ A.T) + R  # (q, q): S = ff I + A P A'
@@ -53,7 +53,7 @@ def correct(s: State, A: Array, E: Array, p: Params) -> bool:
     if not (is_finite(w) and keeps_variances_finite(P, V, limits)):
         return False
     s.w[...] = w
-    P -= V.T @ V  # survey, eq. (12): P - K A P, symmetric to the last bit
+    P -= V.T @ V  # survey, eq. (12): P - K A P, exactly symmetric
     if ff != 1:
         P /= ff
     if factor.degraded:
@@ -62,7 +62,7 @@ def correct(s: State, A: Array, E: Array, p: Params) -> bool:
 
 
 def multiply_by_columns(A: Array, B: Array) -> Array:
-    """A B (n, r) from A (n, k) and B (k, r), every entry a dot product of its own."""
+    """A B (n, r) for A (n, k) and B (k, r), with every entry computed as a separate dot product."""
     product: Array = np.vecdot(A[:, None], np.ascontiguousarray(B.T))
     return product
 

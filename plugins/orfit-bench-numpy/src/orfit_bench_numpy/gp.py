@@ -14,7 +14,7 @@ from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vector
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step of all layers, each off the span of its former inputs."""
+    """Take one step in all layers, each projected off the span of the layer's earlier inputs."""
     w = s.w.copy()
     gradient_step = J.T @ E  # descent on |y - f|^2 / 2 with step 1
     thetas, deltas = layer_matrices(w, p.shapes), layer_matrices(gradient_step, p.shapes)
@@ -27,11 +27,11 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def store(s: State, J: Any, p: Params) -> None:
-    """Every U_l takes in a = p.inputs[l], the input of layer l after the step."""
+    """Add a = p.inputs[l], the input of layer l after the step, to every U_l."""
     has_rank = hasattr(s, "singular_values_1")
     values = layer_fields(s, "singular_values", p) if has_rank else [None] * len(p.inputs)
     for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
-        if is_bounded(a):  # else the next step is not finite either, or the layer before is flat there
+        if is_bounded(a):  # otherwise the next step is not finite either, or the layer before is flat there
             if sigma is None:
                 extend(basis, a)
             else:
@@ -50,6 +50,6 @@ def approximate(basis: Array, sigma: Array, a: Array, t: int) -> None:
     U = used_rows(basis).T
     Q, R = new_directions(U, a.T)
     U, values = leading_singular_vectors(Extended(U, sigma[: U.shape[1]], Q, R, a.T), len(basis), t)
-    if not is_finite(values):  # as for an input that is not bounded
+    if not is_finite(values):  # same as for an input that is not bounded
         return
     basis[: len(values)], sigma[: len(values)] = U.T, values

@@ -5,7 +5,7 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-    """Each row's prediction is the target (r,) of the row before."""
+    """Predict for each row the target (r,) of the row before."""
     if out is not None:
         out[0] = s.last
         out[1:] = Y[:-1]

@@ -10,7 +10,7 @@ from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, s
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """Fit the new rows and keep all former ones fitted; P = I - U U'."""
+    """Fit the new rows without changing the fit of all earlier rows; P = I - U U'."""
     U = s.basis[: s.count[0]].T
     Q, R = new_directions(U, J.T)  # for a row x: r = P x = Q R, so x'r = r'r = R'R
     if not R.size:

@@ -1,8 +1,8 @@
 """Implicit Krasulina for k-PCA, declared in `orfit_bench/catalogue/methods/implicit_krasulina.py`.
 
 Krasulina paper, eq. (12) and (13), and Algorithm 1 with its sign corrected. `inverse` is (C^H C)^-1, so that
-C^+ = inverse C^H for single rows. Blocks, which change C by more, take C^+ = R^-1 Q^H, since C^H C squares the
-condition of C.
+C^+ = inverse C^H for single rows. Blocks change C by more, so they use C^+ = R^-1 Q^H, because C^H C has the squared
+condition number of C.
 
 Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, k), X (k, N).
 """
@@ -18,11 +18,11 @@ from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_
 from orfit_bench.spec.kernel import Params, State
 
 RENEWAL_PERIOD = 1000
-"""The inverse is computed from C at the first step and at every so many steps after it."""
+"""Number of steps after which the inverse is computed from C again."""
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
-    """One row by eq. (13), several by eq. (12)."""
+    """Learn a single row by eq. (13), several rows by eq. (12)."""
     if len(A) > 1:
         C, inverse = step_block(s.basis, A, p.step_size[0])
     else:
@@ -35,28 +35,31 @@ def rule(s: State, A: Array, p: Params) -> bool:
 
 
 def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """Eq. (13), and the inverse by the Sherman-Morrison formula; None where the row is too large."""
+    """C by eq. (13), and the inverse by the Sherman-Morrison formula, or None if the row is too large."""
     y = A[0].conj()
     x = inverse @ (A[0] @ C).conj()  # x = C^+ y
     r = y - C @ x  # orthogonal to C
     energy = step * np.vdot(x, x).real
-    if not math.isfinite(energy):  # then the gain would be 0, and the row silently skipped
+    if not math.isfinite(energy):  # the gain would be 0 and the row skipped silently
         return C, None
     gain = step / (1 + energy)  # eq. (13): step / (1 + step |x|^2)
     C = C + gain * np.outer(r, x.conj())  # eq. (13): C - gain (C x - y) x^H
     v = gain * np.linalg.norm(r) * x  # C^H C gains v v^H
     u = inverse @ v
     inverse = inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)  # (C^H C + v v^H)^-1, Sherman and Morrison
-    return C, (inverse + inverse.conj().T) / 2  # rows damp errors of its Hermitian part alone
+    return C, (inverse + inverse.conj().T) / 2  # later rows damp errors only in its Hermitian part
 
 
 def step_block(C: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """Eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X; None if C has lost its rank."""
+    """C by eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X, and the inverse.
+
+    The inverse is None if C has lost its rank.
+    """
     X = coordinates_of_rows(C, A)  # X = C^+ Y
     if X is None or not is_finite(X):
         return C, None
     U, sigma, Vt = np.linalg.svd(X.conj().T, full_matrices=False)  # X^H = U diag(sigma) Vt
-    # X^H (X X^H + N/step I)^-1 = U diag(gain) Vt with gain = sigma / (sigma^2 + N/step), of which no square overflows
+    # X^H (X X^H + N/step I)^-1 = U diag(gain) Vt with gain = sigma / (sigma^2 + N/step), without overflowing squares
     gain = np.divide(1, sigma + len(A) / step / sigma, out=np.zeros_like(sigma), where=sigma > 0)
     C = C + (A.conj().T - C @ X) @ ((U * gain) @ Vt)
     return C, inverse_gram(C)

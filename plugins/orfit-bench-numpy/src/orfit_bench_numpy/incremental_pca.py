@@ -14,18 +14,18 @@ from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_
 from orfit_bench.spec.kernel import Params, State
 
 MOST_SUMMANDS = 1000
-"""Numbers whose sum BLAS rounds one after another, at most: longer sums are formed in parts."""
+"""The largest number of summands that BLAS adds one after another: longer sums are formed in parts."""
 
 
 def rounding_of(shape: tuple[int, ...], dtype: Any) -> float:
-    """The part of the largest singular value of a matrix up to which another one is only rounding."""
+    """Singular values up to this share of the largest one are only rounding errors."""
     return min(max(shape), MOST_SUMMANDS) * float(np.finfo(dtype).eps)
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
     """U, Sigma <- the k leading singular vectors and values of [U Sigma, Y]; a zero column for a value of 0.
 
-    U is computed anew in every step: a U that is only rotated would lose its orthonormality.
+    U is computed anew in every step, since a U that is only rotated would lose its orthonormality.
     """
     M = np.concatenate([s.basis * s.singular_values, A.conj().T], axis=1)  # (d, k + N): thesis, eq. (3.3)
     if not is_finite(M):  # LAPACK may never return

@@ -9,7 +9,7 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
-    """One step along the projected gradient, eq. (8) and (9)."""
+    """Take one step against the projected gradient, eq. (8), and orthonormalize, eq. (9)."""
     C = s.basis
     X = (A @ C).conj().T  # X = C^H Y
     C = C - p.step_size[0] / len(A) * ((C @ X - A.conj().T) @ X.conj().T)  # eq. (8): C - step/N (C X - Y) X^H

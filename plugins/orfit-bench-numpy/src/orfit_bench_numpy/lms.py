@@ -12,7 +12,7 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step along the errors' gradient."""
+    """Take one step against the gradient of the squared errors."""
     w = s.w + p.step_size[0] * J.conj().T.dot(E)  # survey, eq. (2): w + step e x for a row x^H
     if not is_finite(w):
         return False
@@ -22,7 +22,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 @keep_finite
 def learn_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
-    """The same for one output, row by row: w (d,), x (d,)."""
+    """LMS steps for one output, row by row: w (d,), x (d,)."""
     for i, x in enumerate(X):
         f = x.dot(w)
         if out is not None:
@@ -36,7 +36,10 @@ learn = make_learn(update, learn_rows)
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
-    """A step of many members at once: x (m, d) rows, e (m, r) errors, s.w (m, d, r)."""
+    """Learn one row of each of m members: x (m, d) rows, e (m, r) errors, s.w (m, d, r).
+
+    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    """
     return move_members(s.w, p.step_size[row, None, None] * x[:, :, None] * e[:, None, :])  # w + step e x
 
 

@@ -18,7 +18,7 @@ from orfit_bench_numpy._normalized_step import normalized_step
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step that removes a fraction of the errors."""
+    """Take one step that removes the fraction `step_size` of the errors."""
     w = s.w + normalized_move(J, E, p.step_size[0], p.eps)
     if not is_finite(w):
         return False
@@ -27,7 +27,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def normalized_move(J: Array, E: Array, step: Any, eps: float) -> Array:
-    """J'(J J' + eps I)^+ E (p, r) times step."""
+    """The move step J'(J J' + eps I)^+ E (p, r) of the weights."""
     if len(J) == 1:
         return normalized_step(J, E, step, eps)  # step e x / (eps + x^H x) for a row x^H
     move: Array = step * regularized_inverse(J, eps).times(E)  # several outputs of a model
@@ -36,7 +36,10 @@ def normalized_move(J: Array, E: Array, step: Any, eps: float) -> Array:
 
 @keep_finite
 def learn_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
-    """The same for one output, row by row: w (d,), x (d,). Stops where a square or a quotient over- or underflows."""
+    """NLMS steps for one output, row by row: w (d,), x (d,).
+
+    Stops before a row for which a square or a quotient would over- or underflow; returns the number of rows learned.
+    """
     smallest, _ = normal_range(w.dtype)
     for i, x in enumerate(X):
         f, energy = x.dot(w), p.eps + x.dot(x.conj()).real
@@ -55,7 +58,10 @@ learn = make_learn(update, learn_rows)
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
-    """A step of many members at once: x (m, d) rows, e (m, r) errors, s.w (m, d, r)."""
+    """Learn one row of each of m members: x (m, d) rows, e (m, r) errors, s.w (m, d, r).
+
+    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    """
     step, eps = p.step_size[row].astype(x.dtype), p.eps[j].astype(x.dtype)
     smallest, _ = normal_range(x.dtype)
     energy = np.vecdot(x, x) + eps

@@ -10,7 +10,7 @@ from orfit_bench_numpy._gram_schmidt import append_directions, new_directions
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step along the gradient, projected off the span of the stored ones."""
+    """Take one gradient step, projected off the span of the stored gradients."""
     Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # thesis, eq. (2.4): J' - U U'J' = Q R
     w = s.w + p.step_size[0] * (Q @ (R @ E))  # survey, (OGD): w + step (I - U U') J'E
     if not is_finite(w):
@@ -20,13 +20,13 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def store(s: State, J: Array, p: Params) -> None:
-    """U <- [U r/|r|], r the residual of the gradient taken after the step."""
+    """U <- [U r/|r|], where r is the residual of the gradient after the step."""
     Q, _ = new_directions(s.basis[: s.count[0]].T, J.T)
     append_directions(s, Q)
 
 
 def update_and_store(s: State, J: Array, E: Array, p: Params) -> bool:
-    """Both on a linear model, whose gradient does not depend on w."""
+    """Update and store for a linear model, whose gradient does not depend on w."""
     if not update(s, J, E, p):
         return False
     store(s, J, p)

@@ -14,7 +14,7 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
-    """One step along the unprojected gradient of the variance, eq. (7), and the factor Q of the result."""
+    """Take one step against the Euclidean gradient of the loss (7), and orthonormalize by QR."""
     C = s.basis
     C = C + p.step_size[0] / len(A) * (A.conj().T @ (A @ C))  # C + step/N Y Y^H C
     C = orthonormal_factor(C)  # QR(C)
@@ -30,7 +30,10 @@ step = make_subspace_step(rule)
 
 
 def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
-    """A step of many members at once: x (m, d) rows, s.basis (m, d, k)."""
+    """Learn one row of each of m members: x (m, d) rows, s.basis (m, d, k).
+
+    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    """
     C, c = s.basis, x[:, None] @ s.basis  # (m, 1, k): c = C'x
     Q, applied = orthonormal_factors(C + p.step_size[row, None, None] * (x[:, :, None] @ c))  # QR(C + step x x'C)
     np.copyto(C, Q, where=applied[:, None, None])

@@ -13,7 +13,7 @@ from orfit_bench_numpy._normalized_step import normalized_step
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step that fits the rows: w + J^+ E."""
+    """Take one step that fits the rows: w + J^+ E."""
     # thesis, eq. (3.2): w + e x / (x'x) for a row x
     w = s.w + (normalized_step(J, E, 1.0, 0.0) if len(J) == 1 else least_squares(J, E, None))
     if not is_finite(w):
@@ -24,7 +24,10 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 @keep_finite
 def learn_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
-    """The same for one output, row by row: w (d,), x (d,). Stops where a square or a quotient over- or underflows."""
+    """Steps for one output, row by row: w (d,), x (d,).
+
+    Stops before a row for which a square or a quotient would over- or underflow; returns the number of rows learned.
+    """
     smallest, _ = normal_range(w.dtype)
     for i, x in enumerate(X):
         f, norm2 = x.dot(w), x.dot(x)

@@ -1,8 +1,9 @@
 """ORFit, declared in `orfit_bench/catalogue/methods/orfit.py`.
 
-Thesis, Algorithms 1 to 4, in which Algorithm 2's u and Algorithm 3's column are normalized residuals.
+Thesis, Algorithms 1 to 4, with two corrections: u in Algorithm 2 and the new column in Algorithm 3 are normalized
+residuals.
 
-Shapes: J (q, p) gradients, the thesis' J'; E (q, r) errors, w (p, r), U (p, n), Sigma (n,), Q (p, a), R (a, q).
+Shapes: J (q, p) gradients, J' in the thesis; E (q, r) errors, w (p, r), U (p, n), Sigma (n,), Q (p, a), R (a, q).
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vector
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """Fit the new rows where that changes predictions for the remembered ones least; then update the memory."""
+    """Fit the new rows with the step that changes predictions for the remembered rows least; then update the memory."""
     U = s.basis[: s.count[0]].T
     Q, R = new_directions(U, J.T)  # Algorithm 4, lines 5 and 10: J~ = J - U U'J = Q R
     if not R.size:
@@ -24,7 +25,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     w = s.w + Q @ solve_fit(R, E)  # eq. (3.10): w + J~ (J'J~)^-1 E, where J'J~ = R'R
     if not (is_finite(w) and is_bounded(J)):
         return False
-    # the estimated rounding errors of the directions are no part of Algorithm 4 (docs/decisions/0067)
+    # the estimated rounding errors of the directions are not part of Algorithm 4 (docs/decisions/0067)
     errors = errors_of_step(s, J, R) if hasattr(s, "direction_errors") else None
     if not hasattr(s, "singular_values"):
         append_directions(s, Q)  # Algorithms 1 and 3: no limit
@@ -37,12 +38,12 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def summarize_by_svd(memory: Extended, p: Params) -> tuple[Array, Array]:
-    """Algorithms 2 and 4: the leading singular vectors and values of [U Sigma, J]."""
+    """The memory of Algorithms 2 and 4: the leading singular vectors and values of [U Sigma, J]."""
     return leading_singular_vectors(memory, p.memory, p.t)
 
 
 def keep_largest(memory: Extended, p: Params) -> tuple[Array, Array]:
-    """The conference paper's memory: the residual directions of largest norm; the earliest of equal ones."""
+    """The memory of the conference paper: residual directions with the largest norms; of equal norms the earliest."""
     V, rho, _ = np.linalg.svd(memory.R, full_matrices=False)
     values = np.concatenate([memory.sigma, rho])
     order = order_by_size(values, len(memory.sigma))[: p.memory]
@@ -50,7 +51,7 @@ def keep_largest(memory: Extended, p: Params) -> tuple[Array, Array]:
 
 
 def keep_by_age(memory: Extended, p: Params) -> tuple[Array, Array]:
-    """The latest directions, or all but those drawn without replacement by p.draws (thesis, section 5.1).
+    """The latest directions, or those left after p.draws removes directions at random (thesis, section 5.1).
 
     The value of a new direction is the norm of its row of R.
     """
@@ -63,7 +64,7 @@ SUMMARIES = {"ipca": summarize_by_svd, "largest": keep_largest, "latest": keep_b
 
 
 def row_norms(R: Array) -> Array:
-    """The norms of the rows of R (a, q), none of them zero, without a square that over- or underflows."""
+    """The norms of the rows of R (a, q), without over- or underflow of squares; no row may be zero."""
     size = np.abs(R).max(axis=1)
     norms: Array = size * np.linalg.norm(R / size[:, None], axis=1)
     return norms

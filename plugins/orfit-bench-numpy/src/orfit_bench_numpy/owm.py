@@ -1,4 +1,4 @@
-"""Layer-wise RLS, declared in `orfit_bench/catalogue/methods/owm.py` (survey, EBP and OWM; our reading).
+"""Layer-wise RLS, declared in `orfit_bench/catalogue/methods/owm.py` (survey, EBP and OWM, as interpreted here).
 
 Shapes of a layer with n inputs and m outputs: Theta (n, m), Delta (n, m), P (n, n), its input a (1, n).
 """
@@ -18,9 +18,9 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step of all layers: Theta + step P_new Delta, the gradient step of each times the new P of its inputs.
+    """Take one step in all layers: Theta + step P_new Delta, where P_new is the new P of the inputs of the layer.
 
-    P_new a = P a / S with S = ff + a'P a, so P_new Delta = P a S^-1 e' for Delta = a e', which needs no P_new.
+    P_new a = P a / S with S = ff + a'P a, so P_new Delta = P a S^-1 e' for Delta = a e'. Thus P_new is not needed.
     """
     w, ff, updates = s.w.copy(), p.forgetting_factor, []
     R, limits = np.full((1, 1), ff, w.dtype), forgetting_limits(ff, w.dtype)

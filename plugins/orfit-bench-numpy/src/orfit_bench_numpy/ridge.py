@@ -1,6 +1,6 @@
 """Ridge regression in information form, declared in `orfit_bench/catalogue/methods/ridge.py` (survey, eq. 10).
 
-Shapes: L (p, p) information, its lower triangle, m (p, r) moment, w (p, r), X (n, p), Y (n, r), W (n,) weights.
+Shapes: L (p, p) lower triangle of the information, m (p, r) moment, w (p, r), X (n, p), Y (n, r), W (n,) weights.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from orfit_bench.spec.kernel import Params, State
 CHECKS_ROWS = True
 COMPLEX = True
 MIN_ROWS_PER_FEATURE = 4
-"""From so many rows for each feature on, a copy of L costs less than a look at the rows."""
+"""With at least this many rows per feature, copying L costs less than checking the rows."""
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-    """Add the products of the rows, at once unless a sum may overflow."""
+    """Add the products of all rows in one operation, or row by row if a sum could overflow."""
     L, m, ff = s.information, s.moment, p.forgetting_factor
     if out is None and ff == 1 and len(X) >= MIN_ROWS_PER_FEATURE * len(L) and add_many_rows(L, m, X, Y):
         return len(X)
@@ -45,10 +45,10 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 
 
 def learn_rows(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int) -> int:
-    """Add the rows up to the first whose step would overflow; return how many."""
+    """Add the rows before the first one that would cause an overflow; return their number."""
     sums = L.copy(), m.copy()
     n = next((i for i in range(len(X)) if not add_step(*sums, X[i : i + 1], Y[i : i + 1], ff, t + i)), len(X))
-    if is_bounded(L, m, float(np.vdot(X[:n], X[:n]).real), Y[:n]):  # the same sums as of a chunk that ends there
+    if is_bounded(L, m, float(np.vdot(X[:n], X[:n]).real), Y[:n]):  # the same sums as for a chunk that ends here
         add(L, m, X[:n], Y[:n], *forgetting_weights(ff, t, n))
     else:
         L[...], m[...] = sums
@@ -56,7 +56,7 @@ def learn_rows(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int) -> int
 
 
 def predict(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Array) -> None:
-    """Predict each row by the weights just before it, and add it to L and m."""
+    """Predict each row with the weights of the rows before it, then add it to L and m."""
     for i in range(len(X)):
         out[i] = X[i] @ solve_normal_equations(L, m)[0]
         if not add_step(L, m, X[i : i + 1], Y[i : i + 1], ff, t + i):
@@ -69,15 +69,15 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 
 
 def add_step(L: Array, m: Array, A: Array, Y: Array, ff: float, t: int) -> bool:
-    """L <- ff L + A'A,  m <- ff m + A'Y in step t; False, and nothing is changed, where a number would overflow.
+    """L <- ff L + A'A,  m <- ff m + A'Y in step t. If a number would overflow, change nothing and return False.
 
-    For ff > 1, L and m are stored divided by ff^t, so that old rows keep their size: kept = 1 and weight = ff^-t. Else
-    kept = ff and weight = 1.
+    For ff > 1, L and m are stored divided by ff^t, so that the terms of old rows do not grow: kept = 1 and weight =
+    ff^-t. Otherwise kept = ff and weight = 1.
     """
     kept, (weight,) = forgetting_weights(ff, t, 1)
     weight = np.finfo(A.dtype).dtype.type(weight)  # float64 would hide an overflow in float32
     squares = (A * A.conj()).real.sum(axis=0)  # (p,): the diagonal of A'A
-    diagonal = kept * np.diagonal(L).real + weight * squares  # no |L_ij| is larger than all L_ii
+    diagonal = kept * np.diagonal(L).real + weight * squares  # every |L_ij| is at most the largest L_ii
     if not (is_finite(diagonal) and is_finite(kept * m + weight * (A.conj().T @ Y))):
         return False
     add(L, m, A, Y, kept, np.full(len(A), weight))
@@ -94,12 +94,15 @@ def add(L: Array, m: Array, X: Array, Y: Array, kept: float, W: Array) -> None:
 
 
 def solve(s: State) -> tuple[Array, float]:
-    """The w with L w = m (thesis, eq. 2.2), and the precision of L."""
+    """Solve L w = m (thesis, eq. 2.2); return w and the precision of L."""
     return solve_normal_equations(s.information, s.moment)
 
 
 def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
-    """A step of many members at once, as `add_step`: x (m, p) rows, y (m, r), s.information (m, p, p)."""
+    """Learn one row of each of m members, as in `add_step`: x (m, p) rows, y (m, r), s.information (m, p, p).
+
+    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    """
     ff, t = p.forgetting_factor[j], p.t[j] + (row - p.starts[j])
     weight = np.where(ff > 1, ff ** -t.astype(float), 1).astype(x.dtype)[:, None]
     kept = np.minimum(ff, 1).astype(x.dtype)[:, None, None]
@@ -115,5 +118,5 @@ learn_batched, learn_one_by_one = make_batched_rounds(step_members), make_fleet_
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
-    """All members at once; one after another with predictions, each of which takes a factorization."""
+    """Learn all members at once; or in a loop if predictions are needed, since each of them needs a factorization."""
     return (learn_batched if out is None else learn_one_by_one)(s, X, Y, p, out)

@@ -1,7 +1,7 @@
 """Recursive least squares, declared in `orfit_bench/catalogue/methods/rls.py`.
 
 Sources: thesis, eq. (2.3); survey, eq. (11) and (12); least-squares notes, the update by several rows; slides,
-"Recursive LS (regularized)". P here is Phi_t / beta^t of the survey, which stays finite where beta^t underflows.
+"Recursive LS (regularized)". P is Phi_t / beta^t in the survey, which stays finite when beta^t underflows.
 
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r), P (p, p).
 """
@@ -27,7 +27,7 @@ from orfit_bench_numpy._safe_rows import learn_safe_rows
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step; for a single row x, J = x', E = e and S = s of the declaration."""
+    """Take one step; for a single row x, J is x', E is e and S is s in the declaration."""
     if p.forgetting_factor == 0:
         return interpolate(s, J, E)
     if hasattr(s, "root"):
@@ -45,7 +45,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     if not (is_finite(w) and keeps_variances_finite(P, V, limits)):
         return False
     s.w[...] = w
-    # survey, eq. (12): P - P J' S^-1 J P, symmetric to the last bit
+    # survey, eq. (12): P - P J' S^-1 J P, exactly symmetric
     P -= hermitian_square(V) if np.iscomplexobj(V) else V.T @ V
     if ff != 1:
         P /= ff
@@ -55,7 +55,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def start_without_prior(s: State, J: Array, E: Array) -> bool:
-    """Least-squares notes, initialization: the solution of the first rows alone, and P = (J'J)^-1."""
+    """Start with the solution for the first rows and P = (J'J)^-1 (least-squares notes, initialization)."""
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)  # J = V diag(sigma) Wt
     w = s.w + Wt.conj().T @ ((V.conj().T @ E) / sigma[:, None])  # w + J^+ E
     half = Wt / sigma[:, None]
@@ -67,7 +67,10 @@ def start_without_prior(s: State, J: Array, E: Array) -> bool:
 
 
 def interpolate(s: State, J: Array, E: Array) -> bool:
-    """Thesis, Proposition 2: in the limit ff -> 0, P projects off all former rows, of which a basis is kept."""
+    """Take one step in the limit ff -> 0, where P projects off the span of all earlier rows (thesis, Proposition 2).
+
+    A basis of that span is stored instead of P.
+    """
     Q, R = new_directions(s.basis[: s.count[0]].T, J.conj().T)  # P J' = Q R
     if not R.size:
         return True
@@ -80,14 +83,14 @@ def interpolate(s: State, J: Array, E: Array) -> bool:
 
 
 def hermitian_square(V: Array) -> Array:
-    """V^H V (p, p) for a complex V, equal to its conjugate transpose to the last bit, as V'V is for a real one."""
+    """V^H V (p, p) for a complex V, exactly Hermitian, just as V'V is exactly symmetric for a real V."""
     G: Array = V.conj().T @ V
     H: Array = (G + G.conj().T) / 2
     return H
 
 
 def learn_rows(s: State, X: Array, y: Array, p: Params, out: Array | None) -> int:
-    """Rows with one output by the formulas of a single row, as long as P keeps its digits."""
+    """Learn rows with one output by the formulas for single rows, as long as P keeps its digits; return how many."""
     if not hasattr(s, "P") or np.iscomplexobj(X) or (p.ridge == 0 and p.t == 1):
         return 0
     noise = np.full_like(y, p.forgetting_factor)
@@ -99,14 +102,15 @@ learn = make_learn(update, learn_rows)
 
 
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
-    """All rows of A as one step; a single row is learned as in a chunk, to the last bit."""
+    """Learn all rows of A in one step; a single row gives the same bits as in a chunk."""
     return learn(s, A, Y, p, None) == 1 if len(A) == 1 else update(s, A, Y - A @ s.w, p)
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
-    """A step of many members at once, as `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p).
+    """Learn one row of each of m members, as in `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p).
 
-    `deviation` (m,) is sqrt(S), the root of S = ff + x'P x, and V (m, p) is P x / sqrt(S).
+    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call. In the code,
+    `deviation` (m,) is the square root of S = ff + x'P x, and V (m, p) is P x / sqrt(S).
     """
     ff = p.forgetting_factor[j].astype(x.dtype)
     max_error = np.where(ff < 1, MAX_GROWING_ERROR, 1)
@@ -127,5 +131,5 @@ learn_batched, learn_one_by_one = make_batched_learn(step_members), make_fleet_l
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
-    """All members at once; one after another where they keep a basis, forgetting_factor=0."""
+    """Learn all members at once; or in a loop if they store no P (forgetting_factor=0 or a square root)."""
     return (learn_batched if hasattr(s, "P") else learn_one_by_one)(s, X, Y, p, out)

@@ -10,7 +10,7 @@ from orfit_bench.spec.kernel import Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
-    """One explicit step, without orthonormalization."""
+    """Take one explicit step, without orthonormalization."""
     C = s.basis
     X = coordinates_of_rows(C, A)  # X = C^+ Y
     if X is None:

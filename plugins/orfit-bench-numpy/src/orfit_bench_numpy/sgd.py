@@ -1,6 +1,7 @@
-"""SGD and its flavours, declared in `orfit_bench/catalogue/methods/sgd.py`.
+"""SGD and its variants, declared in `orfit_bench/catalogue/methods/sgd.py`.
 
-Slides, "SGD beyond least square" to "SGD convergence", with minus the gradient and means divided by their weights.
+Slides, "SGD beyond least square" to "SGD convergence", with two corrections: steps go against the gradient, and means
+are divided by the sum of their weights.
 
 Shapes: J (b, p) gradients of a step's rows, E and Y (b, r) errors and targets, w, v, g (p, r).
 """
@@ -19,7 +20,10 @@ from orfit_bench_numpy._sgd_fleets import make_sgd_fleet_learn
 
 
 def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
-    """q - y for each row of the step, q the softmax of its predictions f = y - e; a row has one gradient per output."""
+    """q - y for each row of the step, where q is the softmax of its predictions f = y - e.
+
+    A row has one gradient per output.
+    """
     F = (Y - E).reshape(p.batch_size, -1)
     Q = np.exp(F - F.max(axis=1, keepdims=True))
     slopes: Array = (Q / Q.sum(axis=1, keepdims=True)).reshape(Y.shape) - Y
@@ -40,7 +44,7 @@ SLOPES = {
 
 
 def ahead(s: State, p: Params) -> Array:
-    """The point v_t at which Nesterov takes the gradient, v_1 = w_1."""
+    """The point v_t at which Nesterov's method evaluates the gradient; v_1 = w_1."""
     if p.t == 1 or not hasattr(s, "previous"):
         w: Array = s.w
         return w
@@ -49,12 +53,12 @@ def ahead(s: State, p: Params) -> Array:
 
 
 def descend(s: State, v: Array, J: Array, E: Array, Y: Array, p: Params) -> bool:
-    """w_t becomes w_(t+1) and joins the average; not from an infinite error, though its slope may be finite."""
+    """Replace w_t by w_(t+1) and update the average; return False for infinite errors, even if slopes are finite."""
     return is_finite(E) and descend_along(s, v, J.conj().T.dot(SLOPES[p.loss](E, Y, p)), p)
 
 
 def descend_along(s: State, v: Array, total: Array, p: Params) -> bool:
-    """The same, with the sum of the gradients of the losses of the rows."""
+    """Replace w_t by w_(t+1) and update the average, given the sum of the gradients of the losses of the rows."""
     g = total / p.batch_size  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t)
     if p.ridge:
         g += p.ridge * v
@@ -71,7 +75,7 @@ def descend_along(s: State, v: Array, total: Array, p: Params) -> bool:
 
 def project_to_ball(w: Array, radius: float) -> Array:
     """The point nearest to w in the ball of this radius (Frobenius norm)."""
-    if norm(w.ravel()) <= radius:  # of a vector SciPy scales, so that no square over- or underflows
+    if norm(w.ravel()) <= radius:  # SciPy scales vectors so that squares do not over- or underflow
         return w
     unit = w / np.abs(w).max()
     inside: Array = unit * (radius / float(norm(unit.ravel())))
@@ -79,7 +83,7 @@ def project_to_ball(w: Array, radius: float) -> Array:
 
 
 def update_average(s: State, p: Params) -> bool:
-    """The mean of the w_j with the weights a_j takes in w_t ("averaging"); False where the sum of weights overflows."""
+    """Update the mean of w_1..w_t with weights a_j (slides, "averaging"); False if the sum of weights overflows."""
     a = average_weight(p)
     if not a > 0:
         return True
@@ -93,7 +97,7 @@ def update_average(s: State, p: Params) -> bool:
 
 
 def average_weight(p: Params) -> Any:
-    """a_t: the slides' weights, divided by their sum in the end."""
+    """The weight a_t of w_t in the average, not yet divided by the sum of all weights."""
     if p.averaging == "weighted":
         return p.weights[0]
     return float(p.averaging == "uniform" or p.t >= p.tail_start)
@@ -106,27 +110,27 @@ def prediction_weights(s: State) -> Array:
 
 
 COMPLEX = True
-"""With the loss e^2 / 2; the others are for real numbers only."""
+"""Only for the loss e^2 / 2; the other losses support real numbers only."""
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step on gradients and errors at v_t."""
+    """Take one step with the gradients and errors at v_t."""
     return descend(s, ahead(s, p), J, E, p.targets, p)
 
 
 def slopes(s: State, E: Array, p: Params) -> Array:
-    """l'(y, f) of each output."""
+    """The derivative l'(y, f) of the loss for each output."""
     found: Array = SLOPES[p.loss](E, p.targets, p)
     return found
 
 
 def move(s: State, g: Array, p: Params) -> bool:
-    """One step along the sum of gradients at v_t."""
+    """Take one step against the sum of the gradients at v_t."""
     return descend_along(s, ahead(s, p), g, p)
 
 
 def is_plain(s: State, p: Params) -> bool:
-    """Whether a step is the gradient of one row's square loss, without momentum, average, penalty or projection."""
+    """Whether a step uses only the gradient of one row's square loss: no momentum, average, penalty or projection."""
     return (
         p.loss == "square"
         and p.batch_size == 1
@@ -148,7 +152,7 @@ def learn_plain_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None)
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-    """Take a step for every b rows A, whose errors are y - A v; predict with the averaged weights."""
+    """Take one step for every b rows A with errors y - A v; predict with the averaged weights."""
     if Y.shape[1] == 1 and is_plain(s, p):
         return learn_plain_rows(s, X, Y[:, 0], p, None if out is None else out[:, 0])
     b = p.batch_size
@@ -163,7 +167,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 
 
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
-    """All rows of A as one step."""
+    """Learn all rows of A in one step."""
     return learn(s, A, Y, p, None) == len(A)
 
 

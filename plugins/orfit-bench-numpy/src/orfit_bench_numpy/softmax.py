@@ -1,7 +1,7 @@
 """Softmax regression, declared in `orfit_bench/catalogue/methods/softmax.py`.
 
-One column of w per class. Products take the columns one by one, as in `class_rls`, so that a class that is seen late
-rounds nothing differently before.
+w has one column per class. Products are computed column by column, as in `class_rls`, so that a class that appears late
+does not change the rounding before.
 
 Shapes: A (q, p) rows, F (q, c) scores, Q (q, c) probabilities, Y (q, c) one-hot labels, w (p, c) for c classes. On a
 nonlinear model w is (p, 1), J (q c, p) and E (q c, 1), with a row for each output.
@@ -19,7 +19,7 @@ from orfit_bench_numpy.class_rls import multiply_by_columns
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
-    """Row after row; the scores of a row are w'x."""
+    """Learn row by row; the scores of a row are w'x."""
     for i in range(len(X)):
         row = slice(i, i + 1)
         F = multiply_by_columns(X[row], s.w)
@@ -31,17 +31,17 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 
 
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
-    """All rows of A as one step on their mean loss."""
+    """Learn all rows of A in one step on their mean loss."""
     return descend(s, A, multiply_by_columns(A, s.w), Y, p.at(0))
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """One step on the gradients J and errors E = Y - F of a nonlinear model."""
+    """Take one step with the gradients J and errors E = Y - F of a nonlinear model."""
     return move(s, J.T.dot(slopes(s, E, p)), p)
 
 
 def slopes(s: State, E: Array, p: Params) -> Array:
-    """q - y of each output, 0 of classes that were not seen."""
+    """q - y for each output; 0 for classes that were not seen."""
     Y = p.targets.reshape(p.batch_size, -1)
     F, known = Y - E.reshape(Y.shape), known_classes(s, Y)
     found: Array = np.zeros((Y.size, 1), Y.dtype)
@@ -50,7 +50,7 @@ def slopes(s: State, E: Array, p: Params) -> Array:
 
 
 def move(s: State, g: Array, p: Params) -> bool:
-    """One step along the sum of gradients."""
+    """Take one step against the sum of gradients."""
     Y = p.targets.reshape(p.batch_size, -1)
     w = s.w - p.step_size[0] * (g / len(Y) + p.ridge * s.w)  # w - step (g / b + ridge w)
     if not is_finite(w):
@@ -61,7 +61,7 @@ def move(s: State, g: Array, p: Params) -> bool:
 
 
 def known_classes(s: State, Y: Array) -> Array:
-    """Which classes were seen, in these rows or before."""
+    """Whether each class has been seen, in these rows or before."""
     known: Array = (s.seen > 0) | Y.any(axis=0)
     return known
 
@@ -86,8 +86,11 @@ def descend(s: State, A: Array, F: Array, Y: Array, p: Params) -> bool:
 
 
 def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
-    """A step of many members at once, as `descend`: x (m, p) rows, y (m, c) labels, s.w (m, p, c), s.seen (m, c)."""
-    F = np.vecdot(s.w.mT, x[:, None])  # (m, c), every score a dot product of its own
+    """Learn one row of each of m members, as `descend`: x (m, p) rows, y (m, c) labels, s.w (m, p, c), s.seen (m, c).
+
+    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    """
+    F = np.vecdot(s.w.mT, x[:, None])  # (m, c), every score as a separate dot product
     if out is not None:
         out[row] = F
     known = (s.seen > 0) | (y > 0)
