@@ -1,4 +1,4 @@
-"""The kernels of `blocks.cu`: compiled once for each dtype, launched with the numbers that their arrays have."""
+"""The kernels of `blocks.cu`: compiled once for each dtype, launched with the sizes of their arrays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from orfit_bench.kernels.guards import Limits
 from orfit_bench_cupy._transfers import Array
 
 FLAGS = ("--std=c++17", "--fmad=false")
-"""Without contraction to fused multiplications, so that a device computes the same bits as a host compiler."""
+"""Fused multiply-add is disabled, so that a device computes the same bits as a host compiler."""
 TILE, PITCH, LANES = 32, 33, 32
-"""As in `blocks.cu`."""
+"""The same values as in `blocks.cu`."""
 THREADS = 256
 FACTOR_ERROR = 4
-"""Rounding of L L' - K that is allowed, in b eps sqrt(K_ii K_jj); of a Cholesky factor it is at most 1."""
+"""Allowed rounding error of L L' - K, in units of b eps sqrt(K_ii K_jj); for a Cholesky factor it is at most 1."""
 
 
 def source() -> str:
-    """The text of `blocks.cu`."""
+    """The source code in `blocks.cu`."""
     return files(__package__).joinpath("blocks.cu").read_text()
 
 
@@ -37,7 +37,7 @@ def _function(xp: Any, name: str, dtype: np.dtype[Any]) -> Any:
 
 
 class BlockKernels:
-    """The kernels for arrays of one dtype; Python's integers and floats become the C types of their arguments."""
+    """The kernels for arrays of one dtype; Python integers and floats are converted to the C types of the arguments."""
 
     def __init__(self, xp: Any, dtype: np.dtype[Any]) -> None:
         self._xp, self._dtype, self._info = xp, np.dtype(dtype), np.finfo(dtype)
@@ -55,18 +55,18 @@ class BlockKernels:
     def prepare_rows(
         self, S: Array, F: Array, Y: Array, noise: Array, power: Array, gaps: Array, K: Array, right: Array
     ) -> None:
-        """K and the right sides of the triangular solve; the first rows of `right` are P X'."""
+        """Compute K and the right-hand sides of the triangular solve; the first rows of `right` are P X'."""
         b, r = Y.shape
         self._launch("prepare_rows", b, 0, S, F, Y, noise, power, gaps, K, right, b, len(right) - r, r)
 
     def compare_factor(self, K: Array, product: Array, fits: Array) -> None:
-        """fits[j] = 1 if row j of the product L L' is that of K to rounding, else 0."""
+        """Set fits[j] to 1 if row j of the product L L' equals row j of K to rounding, otherwise to 0."""
         b = len(K)
         allowed = FACTOR_ERROR * (b + 2) * float(self._info.eps)
         self._launch("compare_factor", b, LANES, K, product, fits, b, allowed)
 
     def measure_features(self, X: Array, P: Array, w: Array, right: Array, move: Array) -> Array:
-        """What each TILE of features says of the rows and of the weights, (tiles, 3 b + 3)."""
+        """The measurements of the rows and the weights for each TILE of features, (tiles, 3 b + 3)."""
         (b, d), r = X.shape, w.shape[1]
         measured = self._xp.empty((-(-d // TILE), 3 * b + 3), dtype=self._dtype)
         room, largest = (TILE + 1) * PITCH + TILE * PITCH + 4 * TILE, float(self._info.max)
@@ -74,7 +74,7 @@ class BlockKernels:
         return measured
 
     def predict_rows(self, F: Array, C: Array, right: Array, out: Array) -> None:
-        """out <- F + tril(C, -1) Z for C = X V'."""
+        """Compute out <- F + tril(C, -1) Z for C = X V'."""
         b, r = out.shape
         self._launch("predict_rows", b, 0, F, C, right, out, b, len(right) - r, r)
 
@@ -96,7 +96,7 @@ class BlockKernels:
         self._launch("judge_block", 1, 2 * b + 5 * LANES, *given)
 
     def apply_block(self, P: Array, w: Array, G: Array, move: Array, verdicts: Array, block: int, kept: float) -> None:
-        """P <- (P - G) / kept and w <- w + move; nothing if this block, or one before it, is refused."""
+        """P <- (P - G) / kept and w <- w + move; nothing changes if this block, or one before it, is refused."""
         d, r = w.shape
         tiles = -(-d // TILE)
         self._launch("apply_block", tiles**2, TILE * PITCH, P, w, G, move, verdicts, block, d, r, float(kept))

@@ -2,8 +2,8 @@
 
 The equations are those of `orfit_bench_numba._block_ridge`: with L = C C', A = V^(1/2) X C^-T and I + A A' = T T', the
 errors e of the predictions before each row solve T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w), and the predictions are
-X w + V^(-1/2) N z. Here X w is taken from V^(1/2) X w = A C^-1 m, so that one triangular solve of [V^(1/2) X; m']
-serves both.
+X w + V^(-1/2) N z. Here X w is computed from V^(1/2) X w = A C^-1 m, so that one triangular solve of [V^(1/2) X; m']
+is sufficient.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ RANGE = math.log(1e3)
 
 
 def block_size(d: int, ff: float) -> int:
-    """Rows of a block: its factorization of d^3 / 3 flops then takes no more than its products; fewer by forgetting."""
+    """The rows of a block, so that its factorization (d^3 / 3 flops) costs at most its products; fewer if ff != 1."""
     rows = min(max(d // 2, 32), MOST_ROWS)
     return rows if ff == 1 else max(1, min(rows, int(RANGE / abs(math.log(ff)))))
 
 
 def factor_information(L: Array) -> tuple[Array, Array, Array]:
-    """The lower triangular C with C C' = L, and for `precision` what its pivots and rows say: two arrays (d,).
+    """The lower triangular C with C C' = L, and the arguments of `precision`, two arrays (d,) for its pivots and rows.
 
-    What C is where the factorization failed is not defined, and CuPy does not tell. The rows of C then do not have the
-    lengths that L asks for, or a pivot is too small.
+    If the factorization fails, C is undefined, and CuPy does not report it. The rows of C then do not have the lengths
+    required by L, or a pivot is too small.
     """
     xp = L.__array_namespace__()
     C, diagonal = xp.linalg.cholesky(L), xp.diagonal(L)  # reads the lower triangle
@@ -40,13 +40,13 @@ def factor_information(L: Array) -> tuple[Array, Array, Array]:
 
 
 def precision(pivots: np.ndarray, differences: np.ndarray) -> float:
-    """The smallest squared pivot relative to the diagonal of L; 0 where the factorization failed."""
+    """The smallest squared pivot relative to the diagonal of L; 0 if the factorization failed."""
     bound = 10 * len(pivots) * float(np.finfo(pivots.dtype).eps)
     return float(pivots.min()) if np.isfinite(pivots).all() and (differences <= bound).all() else 0.0
 
 
 def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Array) -> bool:
-    """Write the predictions of the rows to `out`; False where their products lose precision. The host waits once."""
+    """Write the predictions of the rows to `out`; False if their products lose precision. The host waits once."""
     xp, b = L.__array_namespace__(), len(X)
     steps = np.arange(b) + (1 if ff <= 1 else t)
     weights = (ff ** (-steps / 2.0)).astype(X.dtype)

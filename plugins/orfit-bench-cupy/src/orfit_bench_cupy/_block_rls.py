@@ -3,9 +3,9 @@
 For b rows X with noises R_j and forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
 In exact arithmetic, learning row after row gives P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w). Row j was
 predicted as y_j - L_jj z_j, had variance s_j = L_jj^2 / ff^j, and was learned with the covariance
-ff^-j (P - V'V of the rows before it). All reasons to refuse a row are therefore known before anything is written.
-A block with such a row is learned in host memory, and so are blocks of few features: on the device they are not faster
-and lose digits that row after row keeps if P shrinks a lot. `_device_blocks` learns all others.
+ff^-j (P - V'V of the rows before it). Thus all reasons to refuse a row are known before anything is written. A block
+with such a row is learned in host memory, and so are blocks with few features: on the device they are not faster, and
+lose digits that row-by-row learning keeps if P shrinks a lot. `_device_blocks` learns all others.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from orfit_bench_cupy._device_blocks import DeviceBlocks
 from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 
 MIN_FEATURES = 400
-"""Features from which the device computes; the Numba kernel learns fewer in host memory."""
+"""With fewer features, the Numba kernel learns the rows in host memory."""
 ROWS, MOST = 128, 4
-"""Most rows of a block are ROWS for each FEATURES, at least ROWS and at most MOST times as many.
+"""The largest number of rows of a block is ROWS per FEATURES, at least ROWS and at most MOST x ROWS.
 
 In a larger block a row takes less time.
 """
@@ -41,9 +41,9 @@ def learn_rows(
 ) -> int:
     """Learn rows with these noises; returns how many were learned.
 
-    P and w belong to the state s. A block with a row that may be refused is learned by `kernel`, the Numba kernel, with
-    the parameters p. The host waits once for all blocks before it. Then only one is enqueued, and twice as many each
-    time that all are learned, so that many refused blocks do not cost much more than one each.
+    P and w belong to the state s. A block with a row that might be refused is learned by `kernel`, the Numba kernel,
+    with the parameters p. The host waits once for all earlier blocks. Then only one block is enqueued, and twice as
+    many each time all of them are learned, so that many refused blocks do not cost much more than one block each.
     """
     if len(P) < MIN_FEATURES:
         return learn_on_host(s, X, Y, noise, p, out, kernel) if len(X) else 0
@@ -67,13 +67,13 @@ def learn_rows(
 
 
 def block_size(d: int, ff: float) -> int:
-    """Most rows of a block: forgetting may take one digit within it."""
+    """The largest number of rows of a block, within which forgetting can cost one digit."""
     most = ROWS * min(max(d // FEATURES, 1), MOST)
     return most if ff == 1 else max(1, min(most, int(math.log(10) / abs(math.log(ff)))))
 
 
 def learn_on_host(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
     """Learn the rows by the Numba kernel in host memory."""
-    if hasattr(p, "observation_noise"):  # that of these rows only
+    if hasattr(p, "observation_noise"):  # only for these rows
         p = p._replace(observation_noise=noise)
     return int(learn_rows_on_host(kernel.learn, s, X, Y, p, out))

@@ -1,8 +1,8 @@
-"""Steps by several rows that correct covariances, by matrix products on the device.
+"""Covariance updates with several rows in one step, by matrix products on the device.
 
-For rows J (q, p) of noise R let R + J P J' = L L' and V = L^-1 J P: P becomes (P - V'V) / ff, and w changes by
-V'L^-1 E. The CPU computes the factor of q x q numbers and decides whether a step is refused, for which it waits for the
-device twice; P stays on the device. A step takes 4 q p^2 flops.
+For rows J (q, p) of noise R let R + J P J' = L L' and V = L^-1 J P: P becomes (P - V'V) / ff, and w changes by V'L^-1
+E. The CPU factors the q x q matrix and decides whether a step is refused, for which it waits for the device twice; P
+stays on the device. A step takes 4 q p^2 flops.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower
 
 
 class Change(NamedTuple):
-    """A step: P becomes (P - V'V) / ff, with T = L^-1; degraded if half of the digits of P are lost."""
+    """A step that replaces P by (P - V'V) / ff, with T = L^-1; degraded if half of the digits of P are lost."""
 
     V: Array
     T: Array
     degraded: bool
 
     def move(self, E: Array) -> Array:
-        """The change of w for errors E (q, r), V'L^-1 E."""
+        """The change V'L^-1 E of w for errors E (q, r)."""
         return self.V.T @ (self.T @ E)
 
 
@@ -54,8 +54,8 @@ def learn_step(
 ) -> bool:
     """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    regained (q, q) is the covariance that is added along the rows before the next step; variances (p,) are those by
-    which rounding is measured, at least P's own.
+    regained (q, q) is the covariance that is added along the rows before the next step. Rounding is measured relative
+    to variances (p,), which are at least the diagonal of P.
     """
     found = compute_changes([(P, J)], R, limits, regained, variances)
     return bool(found) and apply_changes(w, w + found[0].move(E), [(P, found[0])], degraded, limits)
@@ -68,7 +68,7 @@ def compute_changes(
     regained: Array | None = None,
     variances: Array | None = None,
 ) -> list[Change]:
-    """The change by the rows J for every (P, J); an empty list if too few digits of a P would be left."""
+    """The change for every pair (P, J); an empty list if too few digits of a P would be left."""
     U = [J @ P for P, J in parts]
     measured = (measure_variances(P, J, u, variances) for (P, J), u in zip(parts, U, strict=True))
     numbers = fetch(*(a for found in measured for a in found), *([] if regained is None else [regained]))
@@ -92,7 +92,7 @@ def compute_changes(
 
 
 def measure_variances(P: Array, J: Array, U: Array, variances: Array | None) -> tuple[Array, Array, Array]:
-    """J P J', sum |J_i| sqrt(P_ii) for every row, and the largest |P_ii|; of P, or these variances."""
+    """J P J', the sum of |J_i| sqrt(P_ii) for every row, and the largest |P_ii|, of P or of the given variances."""
     xp = P.__array_namespace__()
     scale = xp.abs(xp.diagonal(P) if variances is None else variances)
     return U @ J.T, xp.abs(J) @ xp.sqrt(scale), xp.max(scale)
@@ -101,7 +101,7 @@ def measure_variances(P: Array, J: Array, U: Array, variances: Array | None) -> 
 def apply_changes(
     w: Array, moved: Array, parts: Sequence[tuple[Array, Change]], degraded: Array, limits: Limits
 ) -> bool:
-    """w <- moved, and apply the change of every P; if a number is too large, return False and change nothing."""
+    """Apply w <- moved and the change of every P; if a number is too large, change nothing and return False."""
     xp = w.__array_namespace__()
     highest = (xp.max(xp.diagonal(P) - xp.sum(change.V**2, axis=0)) for P, change in parts)
     reach, *after = fetch(xp.max(xp.abs(moved)), *highest)

@@ -19,7 +19,7 @@ if not hasattr(
     cupy.ndarray.__array_namespace__ = lambda self, api_version=None: cupy
 
 STAGED = 64 * 2**20
-"""Most bytes copied to the device by pinned memory, which the pool of CuPy keeps, rounded up to a power of two."""
+"""Largest number of bytes copied through pinned memory, which CuPy's pool keeps, rounded up to a power of two."""
 PRECISION = ("CUPY_TF32", "CUPY_ACCELERATORS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATION_STRATEGY")
 """Environment variables that change the precision of products, recorded with every result."""
 _chosen = threading.local()
@@ -39,7 +39,7 @@ _libraries.provide(cupy, _libraries.Libraries(solve_triangular, syrk))
 
 
 def choose(which: str) -> None:
-    """Use the device of this number ("" for the first) in this thread, unless the user has chosen one already."""
+    """Use the device with this number ("" for the first) in this thread, unless the user has chosen one already."""
     if getattr(_chosen, "done", False):
         return
     number = cupy.cuda.runtime.getDeviceCount()
@@ -51,7 +51,7 @@ def choose(which: str) -> None:
 
 
 def try_libraries() -> None:
-    """Compute something with each library that learning needs; they are loaded on first use."""
+    """Run a computation with each required library; libraries are loaded on first use."""
     a = cupy.eye(2)
     (a + 1).sum().item()  # the driver, and the compiler
     (a @ a).sum().item()  # cuBLAS
@@ -61,7 +61,7 @@ def try_libraries() -> None:
 
 @cache
 def pins_memory() -> bool:
-    """Whether pinned host memory is available; otherwise CuPy would warn at every copy."""
+    """Whether pinned host memory is available; if not, CuPy would warn at every copy."""
     try:
         cupy.cuda.alloc_pinned_memory(1)
     except (cupy.cuda.runtime.CUDARuntimeError, MemoryError):
@@ -86,7 +86,7 @@ def namespace() -> Any:
 
 
 def asarray(a: NDArray[Any]) -> Any:
-    """A host array copied to the device, C order."""
+    """Copy a host array to the device, in C order."""
     if a.nbytes <= STAGED and pins_memory():
         return cupy.array(a, order="C")
     there = cupy.empty(a.shape, a.dtype)
@@ -95,7 +95,7 @@ def asarray(a: NDArray[Any]) -> Any:
 
 
 def asnumpy(a: Any) -> NDArray[Any]:
-    """Copy an array of the device to host memory, after the computations that it depends on."""
+    """Copy a device array to host memory, after the computations that it depends on."""
     host: NDArray[Any] = cupy.asnumpy(a)  # C order
     return host
 

@@ -1,8 +1,8 @@
 """Blocks of rows of recursive least squares, learned one after another on the device without a wait between them.
 
-See `_block_rls` for the equations. All blocks of a call are enqueued; each has a verdict on the device, and one that is
-refused changes neither P nor w, nor do those after it. The host reads the verdicts once, after the last block. A row
-takes 3 d^2 + 6 b d flops.
+See `_block_rls` for the equations. All blocks of a call are enqueued, and each gets a verdict on the device. A block
+that is refused does not change P or w, and neither do the blocks after it. The host reads the verdicts once, after the
+last block. A row takes 3 d^2 + 6 b d flops.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from orfit_bench_cupy._transfers import Array, Host, fetch
 
 
 class DeviceBlocks:
-    """The rows of a call on the device, with what all of their blocks need.
+    """The rows of a call on the device, with the data that all blocks need.
 
     Parameters
     ----------
     P, w : Array
-        Of the state, (d, d) and (d, r), changed in place.
+        Fields of the state, (d, d) and (d, r), changed in place.
     X, Y : Array
-        Rows (n, d) and targets (n, r), NaN where one is missing.
+        Rows (n, d) and targets (n, r); NaN marks a missing target.
     noise : Host
-        The variance of each row's noise (n,).
+        The noise variance of each row (n,).
     limits : Limits
         When a row is refused.
     out : Array or None
-        Where predictions go (n, r).
+        Array for the predictions (n, r).
     size : int
-        Most rows of a block.
+        Largest number of rows of a block.
     """
 
     def __init__(
@@ -78,12 +78,11 @@ class DeviceBlocks:
 
 
 def factor(K: Array, kernels: BlockKernels) -> tuple[Array, Array]:
-    """The lower triangular L (b, b) with L L' = K, and for each row 1 if that is so to rounding, else 0.
+    """The lower triangular L (b, b) with L L' = K, and for each row 1 if this holds to rounding, otherwise 0.
 
-    CuPy neither raises for a K that is not positive definite nor lets its caller read what cuSOLVER reports, and what
-    the factor then holds is not defined; it need not be NaN. But a lower triangular L with a positive diagonal and
-    L L' = K to rounding is the factor, whatever was reported, so the product is compared, and `judge_block` looks at
-    the diagonal.
+    If K is not positive definite, CuPy does not raise an error or return the status of cuSOLVER, and the factor is
+    undefined, not necessarily NaN. But any lower triangular L with a positive diagonal and L L' = K to rounding is the
+    factor. Therefore the product is compared, and `judge_block` checks the diagonal.
     """
     xp = K.__array_namespace__()
     L, fits = xp.linalg.cholesky(K), xp.empty(len(K), dtype=K.dtype)

@@ -1,4 +1,4 @@
-"""Fleets of ridge and kalman on the device, which keep a matrix for each member."""
+"""Fleets of ridge and kalman on the device, with a matrix for each member."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orfit_bench_numba import ridge
 
 
 def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
-    """The rows of ridge; with predictions, each of which takes a factorization, on the host."""
+    """Learn rows of ridge; on the host if predictions are needed, since each of them needs a factorization."""
     d, r = X.shape[1], Y.shape[1]
     room = d * r + d + 1
     if not (out is None and len(X) and has_room(room, X)):
@@ -31,7 +31,7 @@ def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
 
 
 def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
-    """The rows of kalman; where one has no noise, by `learn_alone` on the host."""
+    """Learn rows of kalman; by `learn_alone` on the host if a row has no noise."""
     d, r = X.shape[1], Y.shape[1]
     room = 2 * d * r + 7 * d + r + 1
     model = p.dynamics if len(X) else None

@@ -1,4 +1,4 @@
-"""What each method gives to its kernel in CUDA; calls that the kernel has no room for learn on the host."""
+"""The arguments of the CUDA kernel of each method; calls that do not fit into shared memory learn on the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orfit_bench_numba import lms, nlms, rls
 
 
 def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
-    """The rows of rls and class_rls: a member reads and writes its P once, in shared memory if that has room."""
+    """Learn rows of rls and class_rls: a member reads and writes its P once, in shared memory if it fits."""
     room = X.shape[1] * Y.shape[1] + 3 * X.shape[1] + Y.shape[1] + 1
     if not (hasattr(s, "P") and len(X) and has_room(room, X)):
         found: Host = learn_rows_on_host(rls.fleet_learn, s, X, Y, p, out)
@@ -30,7 +30,7 @@ def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
 
 
 def learn_gradients(s: Any, X: Array, Y: Array, p: Any, eps: Host | None, out: Array | None) -> Host:
-    """The rows of lms, and of nlms with its eps (m,)."""
+    """Learn rows of lms, or of nlms with its eps (m,)."""
     room = X.shape[1] * Y.shape[1] + X.shape[1] + LANES * (Y.shape[1] + 1) + Y.shape[1] + 1
     if not (len(X) and has_room(room, X)):
         found: Host = learn_rows_on_host((lms if eps is None else nlms).fleet_learn, s, X, Y, p, out)

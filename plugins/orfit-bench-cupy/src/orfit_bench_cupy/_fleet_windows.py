@@ -1,4 +1,4 @@
-"""Fleets of oja and apa on the device. Rows that a kernel leaves are learned on the host, then the members go on."""
+"""Fleets of oja and apa on the device. Rows that a kernel refuses are learned on the host."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from orfit_bench_cupy._transfers import Array, Host, fetch, learn_rows_on_host
 from orfit_bench_numba import apa, oja
 
 LARGEST_GROWTH = 100.0
-"""Of |C x|^2, by a row that the kernel of oja learns: its square root is lost of the digits."""
+"""Largest growth of |C x|^2 by a row that the kernel of oja learns; its square root is lost in digits."""
 RENEWAL_PERIOD = 1000
 """Rows after which a basis is orthonormalized on the host."""
 MAX_INVERSE = 64.0
-"""Largest inverse of A A', relative to that of orthogonal rows of equal length, by which the kernel of apa solves."""
+"""Largest inverse of A A', relative to that of orthogonal rows of equal length, that the kernel of apa uses."""
 MAX_CONDITION = 1e6
-"""Largest condition number of a window that is not solved by an SVD, in float64."""
+"""Windows with a larger condition number are solved by an SVD, in float64."""
 
 
 def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
-    """The rows of oja."""
+    """Learn rows of oja."""
     d, k = s.basis.shape[1:]
     room = 4 * k + d + LANES * (k + 1)
     if not (len(X) and has_room(room, X)):
@@ -43,7 +43,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
 
 
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
-    """The rows of apa; where a window may have as many rows as features or more, on the host."""
+    """Learn rows of apa; on the host if a window can have as many rows as features, or more."""
     d, r, order = X.shape[1], Y.shape[1], int(p.projection_order[0]) if len(X) else 0
     room = d * r + order * (d + r) + r + order * (2 * order + 2 * r + 1)
     if not (0 < order <= d and has_room(room, X)):
@@ -72,7 +72,7 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
 def learn_row_each_on_host(
     step: StepOnTargets, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: Host, row: Host
 ) -> Host:
-    """Members j learn a row each by a step of the reference, on copies of their fields in host memory."""
+    """Learn one row of each of the members j by a step of the reference, on copies of their fields in host memory."""
     members, here = p.members[j], [name for name in s._fields if isinstance(getattr(s, name), np.ndarray)]
     there = [name for name in s._fields if name not in here]
     x, y, *fields = fetch(take(X, row), take(Y, row), *(take(getattr(s, name), members) for name in there))

@@ -1,9 +1,7 @@
-"""Fleets: one launch of a kernel in CUDA for all rows of a call, with some threads for each member.
+"""Fleets: one launch of a CUDA kernel for all rows of a call, with some threads for each member.
 
-`fleets.cu` has what the kernels share; each is in a file of its own.
-
-The state of a fleet lies on the device. A call moves its rows there, unless they lie there already, and what differs
-between the members.
+`fleets.cu` contains code shared by the kernels; each kernel is in a separate file. The state of a fleet is on the
+device. A call copies to the device its rows, unless they are already there, and the values that differ between members.
 """
 
 from __future__ import annotations
@@ -25,33 +23,33 @@ SOURCES = {
     "learn_subspaces": "fleet_subspaces.cu",
     "learn_windows": "fleet_windows.cu",
 }
-"""The kernels, and the files that they are in."""
+"""The kernels and their files."""
 LANES = 32
-"""Partial sums of a product in `fleets.cu`."""
+"""Number of partial sums of a product in `fleets.cu`."""
 SHARED_MEMORY = 48 * 1024
-"""Bytes of shared memory that a block has on every device without asking for more; wider members learn on the host."""
+"""Bytes of shared memory that a block has by default on every device; larger members learn on the host."""
 LARGE_MEMBER = 8 * 1024
-"""Bytes of shared memory; of larger members a multiprocessor holds fewer than about 30 at a time."""
+"""Bytes of shared memory per member; if members are larger, fewer than about 30 fit on a multiprocessor at a time."""
 MIN_THREADS, MAX_THREADS = 8, 256
-"""Threads of a member."""
+"""Smallest and largest number of threads of a member."""
 WARP = 32
-"""Threads that wait for each other without the rest of their block."""
+"""Number of threads that can be synchronized without the rest of their block."""
 THREADS_OF_SHARED_BLOCK = 128
-"""Threads of a block that has several members."""
+"""Number of threads of a block with several members."""
 NULL = np.int64(0)
-"""A pointer to nothing."""
+"""A null pointer."""
 FLAGS = ("--std=c++17", "--fmad=false")
-"""Without contraction to fused multiplications, so that a device computes the same bits as a host compiler."""
+"""Fused multiply-add is disabled, so that a device computes the same bits as a host compiler."""
 
 
 def source(kernel: str) -> str:
-    """The text of a kernel, with what all share before it."""
+    """The source code of a kernel, after the shared code."""
     folder = files(__package__)
     return "\n".join(folder.joinpath(name).read_text() for name in ("fleets.cu", SOURCES[kernel]))
 
 
 def has_room(numbers: int, X: Array) -> bool:
-    """Whether so many numbers of the dtype of X fit into shared memory."""
+    """Whether this number of values of the dtype of X fits into shared memory."""
     return bool(numbers * X.dtype.itemsize <= SHARED_MEMORY)
 
 
@@ -62,10 +60,10 @@ def _function(xp: Any, name: str, dtype: np.dtype[Any]) -> Any:
 
 
 def threads_of(d: int, room: int) -> tuple[int, int]:
-    """The threads of a member with d features, and the members of a block, of which each takes `room` bytes.
+    """The number of threads of a member with d features, and of members of a block; each member takes `room` bytes.
 
-    A power of two, so that the threads of a member never belong to two warps. On an H200 one thread for two features
-    was the fastest, and one for each feature where few members have room on a multiprocessor.
+    The number of threads is a power of two, so that the threads of a member never belong to two warps. On an H200, one
+    thread per two features was the fastest, and one per feature if few members fit on a multiprocessor.
     """
     for_each = 1 << (d - 1).bit_length()
     threads = min(max(for_each if room > LARGE_MEMBER else for_each // 2, MIN_THREADS), MAX_THREADS)
@@ -73,9 +71,10 @@ def threads_of(d: int, room: int) -> tuple[int, int]:
 
 
 class Call:
-    """The rows of a call on the device, and what every kernel gets: bounds of the members, predictions, counts.
+    """The rows of a call on the device, and the common arguments of kernels: bounds of members, predictions, counts.
 
-    places: those of p.members that learn, from row learned[j] on; all of them from their first row on if not given.
+    places: the members in p.members that learn, starting at row learned[j]; by default all, starting at their first
+    row.
     """
 
     def __init__(
@@ -105,37 +104,37 @@ class Call:
 
     @property
     def members(self) -> Host:
-        """Those that learn (m,)."""
+        """The members that learn (m,)."""
         found: Host = self._p.members[self.places]
         return found
 
     def gather(self, field: Array) -> Array:
-        """The members' part of a field (N, ...), for the kernel to change: the field itself where all of them learn."""
+        """The entries of the members in a field (N, ...), for the kernel to change: the field itself if all learn."""
         return field if self.everyone else take(field, self.members)
 
     def scatter(self, field: Array, part: Array) -> None:
-        """Assign what the members have learned to the field."""
+        """Assign the entries that the kernel has changed to the field."""
         if part is not field:
             field[... if self.everyone else self.xp.asarray(self.members)] = part
 
     def values(self, a: Host, dtype: type[np.generic] | None = None) -> tuple[Array, Any]:
-        """The two arguments of a kernel for numbers of the host, one for each member or row.
+        """The two arguments of a kernel for numbers in host memory, one for each member or row.
 
-        An array on the device and 0, or a null pointer and the number that all share; of the dtype of the rows if none
-        is given.
+        These are an array on the device and 0, or a null pointer and the number that all share. The default dtype is
+        that of the rows.
         """
         to = dtype or self.dtype.type
         return (NULL, to(a[0])) if are_alike(a) else (self.place(a, to), to(0))
 
     def place(self, a: Host, dtype: type[np.generic] | None = None) -> Array:
-        """Host numbers on the device, of the dtype of the rows if none is given."""
+        """Copy numbers from the host to the device; the default dtype is that of the rows."""
         return self.xp.asarray(np.ascontiguousarray(a, dtype or self.dtype))
 
     def launch(self, name: str, fields: tuple[Any, ...], more: tuple[Any, ...], room: int, *rest: Any) -> Host:
         """Launch a kernel with `room` numbers of shared memory for each member; returns how many rows each learned.
 
-        fields are its first arguments, `more` follow the rows, and `rest` what is noted. The host waits once, unless a
-        member stopped.
+        fields are its first arguments, `more` come after the rows, and `rest` after the results. The host waits once,
+        unless a member stopped.
         """
         function, memory = _function(self.xp, name, self.dtype), room * self.dtype.itemsize
         threads, members = threads_of(self.d, memory)
@@ -149,13 +148,13 @@ class Call:
 
     @property
     def degraded(self) -> Array:
-        """Where a kernel notes for each member whether it lost digits (m,)."""
+        """The array (m,) in which a kernel records for each member whether it lost digits."""
         if self._degraded is None:
             self._degraded = self.xp.empty(len(self._counts), dtype="int64")
         return self._degraded
 
     def members_that_lost_digits(self) -> Host:
-        """After the launch."""
+        """The members that lost digits; call this after the launch."""
         if not self._lost_digits:
             return np.empty(0, np.int64)
         lost: Host = self.members[to_host(self._degraded) > 0]
@@ -163,5 +162,5 @@ class Call:
 
 
 def are_alike(values: Host) -> bool:
-    """Whether all of some numbers are equal. A view of one number, with strides of zero, is not read."""
+    """Whether all numbers are equal; a view of one number, with strides of zero, is not read."""
     return not any(values.strides) or bool(values[0] == values[-1] and (values == values[0]).all())

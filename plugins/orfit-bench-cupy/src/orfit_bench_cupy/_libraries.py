@@ -36,18 +36,18 @@ def solve_lower(L: Array, right: Array) -> Array:
 
 
 def solve_factored(C: Array, right: Array) -> Array:
-    """The X with C C' X = right (d, r) for a lower triangular C (d, d) in C order: 2 d^2 r flops."""
+    """Solve C C' X = right (d, r) for a lower triangular C (d, d) in C order: 2 d^2 r flops."""
     solve = _libraries(C).solve_triangular
     half = solve(C.T, right, trans="T", lower=False)
     return C.__array_namespace__().ascontiguousarray(solve(C.T, half, trans="N", lower=False))
 
 
 def multiply_by_transpose(V: Array) -> Array:
-    """The lower triangle of V V' (d, d) for V (d, b), anything above it: b d^2 flops."""
+    """The lower triangle of V V' (d, d) for V (d, b): b d^2 flops. Entries above it are undefined."""
     G = V.__array_namespace__().empty((len(V), len(V)), dtype=V.dtype)
     return _libraries(V).syrk("N", V, out=G, alpha=1.0, beta=0.0, lower=True)
 
 
 def add_products(L: Array, X: Array, factor: float) -> None:
-    """L <- factor L + X'X in place for rows X (n, d), the lower triangle only: d^2 flops a row."""
+    """Compute the lower triangle of L <- factor L + X'X in place for rows X (n, d): d^2 flops per row."""
     _libraries(L).syrk("T", X, out=L, alpha=1.0, beta=factor, lower=True)

@@ -1,4 +1,4 @@
-"""Precision guard for a block of rows: what orfit_bench_numba._precision_guard decides for each of them."""
+"""Precision guard for a block of rows, with the decisions of orfit_bench_numba._precision_guard for each row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orfit_bench_cupy._transfers import Host
 
 
 def judge_rows(s: Host, noise: Host, reduced: Host, rounded: Host, widest: Any, limits: Limits) -> int:
-    """The worst verdict on the rows: REFUSED, ACCEPTED or DEGRADED, as the Numba kernel decides it.
+    """The worst verdict on the rows: REFUSED, ACCEPTED or DEGRADED, as in the Numba kernel.
 
     Row j has variance s_j, seen with this noise, which the step reduces by the factor `reduced`; rounded is the
     relative rounding error of s_j, widest the largest P_ii.

@@ -1,15 +1,15 @@
 """Rules whose steps stay in the span of rows and state: a block of rows is learned in coordinates of that span.
 
-M (r, d) holds the rows of the block and those fields of the state that lie along the features. With M = C Q, Q (k, d)
+M (r, d) contains the rows of the block and the fields of the state with an axis of features. With M = C Q, Q (k, d)
 orthonormal, every operation of the rule on M is the same operation on C: products are C C' = M M', and combinations
-T C stand for T M. So the Numba kernel learns the rows of C, with k numbers each instead of d, and a change Z of the
+T C represent T M. Thus the Numba kernel learns the rows of C, with k numbers each instead of d, and a change Z of the
 state in coordinates is Z Q. Only about r^2 numbers leave the device for each block, and a block takes two matrix
 products, of r^2 d and r d (r - b) flops, for any number b of rows up to ROWS.
 
-If its rows are combinations of those of M that lose no digits, Q is never formed: C is the Cholesky factor L of M M'
-and Q = L^-1 M. Otherwise Q comes from Householder reflections, of a large M panel by panel, so that no array but Q is
-as large as M. With no more features than rows Q is I, which causes no rounding. Blocks with numbers whose squares
-overflow or underflow are learned in host memory.
+If its rows are combinations of the rows of M without loss of digits, Q is never formed: C is the Cholesky factor L of M
+M' and Q = L^-1 M. Otherwise Q comes from Householder reflections, panel by panel for a large M, so that no array except
+Q is as large as M. If there are at most as many features as rows, Q is I, which causes no rounding. Blocks with numbers
+whose squares overflow or underflow are learned in host memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_cupy._transfers import Array, Host, assign_fields, copy_host_fields, fetch, invert_lower, run_on_host
 
 ROWS = 256
-"""Most rows of a block, unless a batch has more: the flops of the products grow with it for each row."""
+"""Largest number of rows of a block, unless a batch has more; the flops of the products per row grow with it."""
 MAX_GROWTH = 2.0
-"""Largest squared norm of a row of L^-1, for rows of M of norm 1; digits lost: its square root."""
+"""Largest squared norm of a row of L^-1, for rows of M of norm 1; its square root is lost in digits."""
 
 LARGE_BYTES, PANELS = 2**28, 8
-"""Bytes of M from which reflections process so many panels of features one by one; each needs two more copies."""
+"""With at least LARGE_BYTES in M, reflections process PANELS panels of features one by one; each needs two copies."""
 
 Act = Callable[[Any, Host, Host], Any]
 """A function of a Numba kernel, applied to a state in host memory, with rows and targets."""
@@ -59,7 +59,7 @@ def subspace_of(M: Array, K: Host) -> Subspace:
 
 
 def subspace_by_reflections(M: Array) -> Subspace:
-    """The same by Householder reflections: M_i' = Q_i R_i for each panel i, then a QR of all R_i."""
+    """The subspace of M by Householder reflections: M_i' = Q_i R_i for each panel i, then a QR of all R_i."""
     xp, width = M.__array_namespace__(), -(-M.shape[1] // (PANELS if M.nbytes > LARGE_BYTES else 1))
     factors = [xp.linalg.qr(M[:, begin : begin + width].T) for begin in range(0, M.shape[1], width)]
     if len(factors) == 1:
@@ -84,16 +84,16 @@ class ReducedKernel:
     kernel : module
         The Numba kernel.
     *columns : str
-        Fields (p, n) of the state whose columns lie along the features.
+        Fields (p, n) of the state whose columns have one entry per feature.
     rows : str
-        A field (n, p), of which `count` rows are used.
+        A field (n, p) with `count` used rows.
     """
 
     def __init__(self, kernel: Any, *columns: str, rows: str = "") -> None:
         self._kernel, self._columns, self._rows = kernel, columns, rows
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-        """As `Kernel.learn`. A block with a refused row is learned again without it; that row alone, in host memory."""
+        """See `Kernel.learn`. A block with a refused row is learned again without it; the row, on the host."""
         B = p.batch_size
         done, most = 0, max(1, ROWS // B) * B
         size = most
@@ -113,16 +113,16 @@ class ReducedKernel:
         return done
 
     def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
-        """As `Kernel.step`."""
+        """See `Kernel.step`."""
         return self._applied(s, lambda t, C, y: self._kernel.step(t, C, y, p), A, Y)
 
     def update(self, s: Any, J: Array, E: Array, p: Any) -> bool:
-        """As `Kernel.update`."""
+        """See `Kernel.update`."""
         here = p if p.targets is None else p._replace(targets=fetch(p.targets)[0])
         return self._applied(s, lambda t, C, e: self._kernel.update(t, C, e, here), J, E)
 
     def store(self, s: Any, J: Array, p: Any) -> None:
-        """As `Kernel.store`."""
+        """See `Kernel.store`."""
         self._applied(s, lambda t, C, _: self._kernel.store(t, C, p) or True, J, J[:, :1])
 
     def _learning(self, p: Any, predictions: Host | None) -> Act:
@@ -134,7 +134,7 @@ class ReducedKernel:
     def _run(self, s: Any, act: Act, J: Array, Y: Array, want: int) -> int:
         """Return act(t, C, y), with t the state s and C the rows J in coordinates, and y = Y in host memory.
 
-        The state s changes only if the result is `want`; a smaller result is the number of rows that may be learned.
+        The state s changes only if the result is `want`; a smaller result is the number of rows that can be learned.
         """
         columns = [name for name in self._columns if hasattr(s, name)]
         rows = [self._rows] if hasattr(s, self._rows or " ") else []
@@ -164,7 +164,7 @@ class ReducedKernel:
 
 
 def _in_coordinates(s: Any, columns: list[str], rows: list[str], parts: list[Host]) -> dict[str, Host]:
-    """The fields that lie along the features in coordinates; those of rows have the room that they have in s."""
+    """The fields with an axis of features, in coordinates; fields of rows have as much room as in s."""
     found = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
     for name, part in zip(rows, parts[len(columns) :], strict=True):
         found[name] = np.zeros((len(getattr(s, name)), part.shape[1]), part.dtype)
@@ -173,15 +173,15 @@ def _in_coordinates(s: Any, columns: list[str], rows: list[str], parts: list[Hos
 
 
 def _is_safe(a: Host) -> bool:
-    """Whether the squares of all numbers may be squared."""
+    """Whether the squares of all numbers can be squared again without over- or underflow."""
     return bool(np.abs(a).max(initial=0) < safe_magnitude(a.dtype))
 
 
 def apply_change(field: Array, span: Subspace, before: Host, after: Host) -> None:
     """Change the rows of field from the coordinates `before` to those `after`.
 
-    By adding the difference, so that parts that did not change stay exact; rows that shrank are computed anew, since
-    they would keep the rounding errors of the larger ones.
+    The difference is added, so that parts that did not change stay exact. Rows that became smaller are computed again,
+    since they would keep the rounding errors of the larger rows.
     """
     kept = np.linalg.norm(after, axis=1) >= np.linalg.norm(before, axis=1) / 2
     kept = kept[:, None].astype(after.dtype)
@@ -191,7 +191,7 @@ def apply_change(field: Array, span: Subspace, before: Host, after: Host) -> Non
 
 
 def safe_magnitude(dtype: Any) -> float:
-    """Largest number, and the inverse of the smallest, whose squares may be squared."""
+    """The largest number whose square can be squared, which is also the inverse of the smallest."""
     return 2.0 ** (np.finfo(dtype).maxexp // 8)
 
 
@@ -202,7 +202,7 @@ def safe_prefix(M: Array, K: Host, y: Host) -> int:
     """
     energy, most = np.diagonal(K), safe_magnitude(K.dtype)
     safe = (energy < most) & ((energy > 1 / most) | (energy == 0))
-    least = float(np.finfo(K.dtype).tiny / np.finfo(K.dtype).eps) * most  # of errors, so that steps do not underflow
+    least = float(np.finfo(K.dtype).tiny / np.finfo(K.dtype).eps) * most  # for errors, so that steps do not underflow
     safe[: len(y)] &= ((np.abs(y) < most) & ((np.abs(y) > least) | (y == 0))).all(axis=1)
     zero = np.flatnonzero(energy == 0)
     if len(zero):

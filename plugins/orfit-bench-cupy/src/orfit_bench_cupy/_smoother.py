@@ -13,7 +13,7 @@ from orfit_bench_cupy._transfers import Array, fetch
 def smooth(
     F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array, Q: Sequence[Array | None] | None = None
 ) -> float:
-    """As `rts_smooth`, with L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1."""
+    """Smooth like `rts_smooth`, with the gain L = P[j - 1] F[j]' P_pred[j]^-1."""
     xp = P.__array_namespace__()
     still = xp.eye(P.shape[1], dtype=P.dtype)
     same = [xp.array_equal(P_pred[j], P[j - 1]) & xp.array_equal(F[j], still) for j in range(1, len(F))]
@@ -22,7 +22,7 @@ def smooth(
     largest = xp.ones((), dtype=P.dtype)
     for j in range(len(F) - 1, 0, -1):
         if rests[j]:  # the same state, so the same mean and covariance
-            m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
+            m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # except for the control
             continue
         scale = xp.abs(P_pred[moved[j - 1]].diagonal())
         L, inverse = solve_symmetric(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ scale)
@@ -37,9 +37,8 @@ def smooth(
 def solve_symmetric(P: Array, B: Array, scale: Array) -> tuple[Array, Array]:
     """P^-1 B, or P^+ B if some direction is known exactly, and the largest eigenvalue of the inverse.
 
-    A variance that is only rounding counts as zero.
-
-    Rounding is relative to the larger of the diagonal of P and `scale`, variances of which P is a sum and difference.
+    A variance that is only rounding counts as zero. Rounding is relative to the larger of the diagonal of P and
+    `scale`, the variances that were added and subtracted to compute P.
     """
     xp = P.__array_namespace__()
     size = xp.sqrt(xp.maximum(P.diagonal(), scale))

@@ -1,4 +1,4 @@
-"""Update a covariance so that it stays symmetric to the last bit."""
+"""Update a covariance so that it stays exactly symmetric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from orfit_bench_cupy._transfers import Array
 
 OPERATION = "P = (P - (G + H) / 2) / ff"
-"""For every entry; tests compile it for all architectures."""
+"""The operation for every entry; tests compile it for all architectures."""
 
 
 @cache
@@ -17,6 +17,6 @@ def _kernel(xp: Any) -> Any:
 
 
 def downdate(P: Array, V: Array, ff: float) -> None:
-    """P <- (P - V'V) / ff in one pass over P, entry (i, j) as entry (j, i) from the same numbers."""
+    """P <- (P - V'V) / ff in one pass over P, with entries (i, j) and (j, i) from the same numbers."""
     G = V.T @ V
     _kernel(P.__array_namespace__())(G, G.T, P.dtype.type(ff), P)

@@ -1,6 +1,6 @@
 """Transfers between device and host memory, and rules whose step is computed by the Numba kernel in host memory.
 
-Fields of a state without dimensions, and `count`, always lie in host memory.
+Fields of a state without dimensions, and `count`, are always in host memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def is_finite(*arrays: Array) -> bool:
 
 
 def copy_host_fields(s: Any) -> dict[str, Host]:
-    """Copies of those fields of the state that lie in host memory."""
+    """Copies of the fields of the state that are in host memory."""
     return {name: a.copy() for name, a in s._asdict().items() if isinstance(a, np.ndarray)}
 
 
@@ -67,7 +67,7 @@ def run_on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
 
 
 def learn_rows_on_host(learn: Callable[..., Any], s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Any:
-    """The rows by a kernel of another backend on a copy of the state in host memory; returns what it returns."""
+    """Learn rows with a kernel of another backend on a copy of the state in host memory; returns its result."""
     predictions = None if out is None else np.empty(out.shape, out.dtype)
     learned = run_on_host(s, lambda t, x, y: learn(t, x, y, p, predictions), X, Y)
     if out is not None:

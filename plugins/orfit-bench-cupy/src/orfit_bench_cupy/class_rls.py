@@ -1,4 +1,4 @@
-"""RLS on one-hot targets (survey, D-RLS): one column of w for each class, all with one P."""
+"""RLS on one-hot targets (survey, D-RLS): w has one column for each class, and all classes share one P."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["fleet_learn", "learn", "step"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Row after row, as in `rls`; in host memory each column of w by the same operations whatever the others are."""
+    """Learn row by row, as in `rls`; in host memory, operations on a column of w do not depend on other columns."""
     ff = p.forgetting_factor
     noise = np.full(len(X), ff, X.dtype)
     return learn_rows(s, s.P, s.w, X, Y, noise, p, out, class_rls, forgetting_limits(ff, X.dtype))

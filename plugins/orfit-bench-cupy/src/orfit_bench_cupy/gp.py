@@ -1,7 +1,7 @@
-"""Gradient projection, layer by layer (survey, (GP)): step off the span of the layer's past inputs.
+"""Gradient projection, layer by layer (survey, (GP)): steps are projected off the span of the layer's earlier inputs.
 
-Unused rows of a basis are zero and take part in every product, so that the host need not know how many are used. An
-input joins its basis by a few numbers, which the host fetches for all layers at once.
+Unused rows of a basis are zero and are part of every product, so that the host need not know how many are used. To add
+an input to its basis, the host fetches a few numbers for all layers in one transfer.
 """
 
 import math
@@ -15,7 +15,7 @@ from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, is_fin
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l the layer's part of J'E."""
+    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, where Delta_l is the part of J'E for the layer."""
     w, step = s.w.copy(), p.step_size[0]
     parts = zip(
         layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), strict=True
@@ -59,7 +59,7 @@ def measure_rest(U: Array, a: Array) -> tuple[Array, Array]:
 
 
 def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: Any, t: int) -> None:
-    """U, Sigma <- the first `rank` singular vectors and values of [Sigma U; a], a = C'U + R q, U of len(was) rows.
+    """U, Sigma <- the first `rank` singular vectors and values of [Sigma U; a], a = C'U + R q, for len(was) rows of U.
 
     q (0 or 1, n) is empty if a adds no direction.
     """
@@ -69,6 +69,6 @@ def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: An
     V, values, _ = np.linalg.svd(M, full_matrices=False)
     m = min(len(M), len(basis))
     U = xp.asarray(V[:, :m].T) @ xp.concatenate([basis[:n], q])
-    if t % RENEWAL_PERIOD == 0:  # orthonormal to rounding again: U U' is near I
+    if t % RENEWAL_PERIOD == 0:  # make U orthonormal to rounding again; U U' is close to I
         U = xp.asarray(invert_lower(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
     basis[:m], sigma[:m] = U, xp.asarray(values[:m])

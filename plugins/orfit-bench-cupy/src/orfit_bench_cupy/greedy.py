@@ -6,7 +6,7 @@ from orfit_bench_cupy._transfers import Array
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """last <- y."""
+    """For each row: predict `last`, then last <- y."""
     if out is not None:
         out[0], out[1:] = s.last, Y[:-1]
     s.last[...] = Y[-1]

@@ -1,8 +1,8 @@
 """Kalman filter (survey, Proposition 3) and Rauch-Tung-Striebel smoother (survey, Theorem 7, with A_j in the gain).
 
-Rows of a state at rest are learned as in rls. Each row of a moving state takes a fixed number of products of d x d
-matrices, and so does each step of the smoother. Rows of few features, and rows without noise, are learned in host
-memory, with one transfer a chunk.
+Rows for a state at rest are learned as in rls. Each row of a moving state takes a fixed number of products of d x d
+matrices, and so does each step of the smoother. Rows with few features, and rows without noise, are learned in host
+memory, with one transfer per chunk.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ LACKS = {"form=square_root": "it needs a QR factorization a row; numpy has the f
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Row after row."""
+    """Learn row by row."""
     noise = np.resize(fetch(p.observation_noise)[0], len(X))
     if not p.is_dynamic.any() and p.control is None and (noise > 0).all():
         return learn_rows(s, s.covariance, s.mean, X, Y, noise, host_parameters(p, noise), out, kalman)
@@ -42,7 +42,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def row_parameters(p: Any, i: int, noise: Host) -> Any:
-    """The parameters of a row, seen with this noise: numbers and diagonals stay what they are."""
+    """The parameters of a row observed with this noise; numbers and diagonals are kept."""
     F, Q, (apply_transition, shaken) = p.transition, p.process_noise, p.is_dynamic[i % len(p.is_dynamic)]
     return p._replace(
         transition=F[i % len(F)] if apply_transition else None,
@@ -56,18 +56,18 @@ def row_parameters(p: Any, i: int, noise: Host) -> Any:
 
 
 def host_parameters(p: Any, noise: Host) -> Any:
-    """p with its matrices in host memory, the rows seen with this noise."""
+    """p with its matrices in host memory, for rows observed with this noise."""
     names = [n for n in ("transition", "process_noise", "control") if hasattr(getattr(p, n), "__array_namespace__")]
     return p._replace(observation_noise=noise, **{n: fetch(getattr(p, n))[0] for n in names})
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as observations of one moment."""
+    """Learn all rows of A as observations at one time step."""
     return filter_step(s, A, Y, p.at(0), ~np.isnan(fetch(Y)[0]), None)
 
 
 def filter_step(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) -> bool:
-    """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
+    """Predict, from the second step on, and correct by the rows of A that are not missing; if refused, do neither."""
     moves = (p.is_dynamic or p.control is not None) and p.t > 1
     before = [a.copy() for a in s] if moves else []
     mean = apply_transition(s.mean, p.transition) if moves else s.mean
@@ -88,18 +88,18 @@ def filter_step(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | Non
 
 
 def apply_transition(mean: Array, F: Array | None) -> Array:
-    """F theta, F a matrix, a diagonal or a number."""
+    """The mean F theta, where F is a matrix, a diagonal or a number."""
     if F is None:
         return mean
     return F @ mean if F.ndim == 2 else (F * mean.T).T
 
 
 def predict_step(s: Any, mean: Array, p: Any) -> bool:
-    """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
+    """Prediction: P <- F P F' + Q; `mean` is F mean or that of a nonlinear transition (survey, KF, arrow down)."""
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
         P = apply_transition(apply_transition(P, F).T, F)
-        P = P / 2 + P.T / 2  # symmetric to the last bit, as Q is
+        P = P / 2 + P.T / 2  # exactly symmetric, like Q
     if Q is not None:
         P = P + (Q if Q.ndim == 2 else Q * P.__array_namespace__().eye(len(P), dtype=P.dtype))
     if not is_finite(mean, P):
@@ -112,7 +112,7 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
 
 
 def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
-    """The variances (d,) by which rounding is measured: those predicted, or those of the terms of a product by F."""
+    """The variances (d,) for measuring rounding: the predicted ones, or those of the terms of F P F'."""
     if F is None or F.ndim < 2:
         return predicted.diagonal()
     xp = P.__array_namespace__()
@@ -120,7 +120,7 @@ def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
+    """Correction: mean <- mean + K E, P <- P - K J P with K = P J'(J P J' + R)^-1 (survey, KF, arrow right)."""
     R = p.observation_noise
     if type(R) is not np.ndarray:
         R = fetch(R)[0]
@@ -146,7 +146,7 @@ def rts_smooth(
     Q: Sequence[Array | None] | None = None,
     scale: Array | None = None,
 ) -> float:
-    """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
+    """Compute m[j - 1] += L (m[j] - m_pred[j]), and P likewise, from the last step j backwards.
 
     `scale` is None, since this backend has no filter with a root.
     """
@@ -164,7 +164,7 @@ def rts_smooth(
 
 
 def learn_member(s: Any, X: Host, Y: Host, p: Any, out: Host | None) -> int:
-    """The rows of one member of a fleet in host memory."""
+    """Learn rows of one member of a fleet in host memory."""
     return int(kalman.learn(s, X, Y, host_parameters(p, np.resize(fetch(p.observation_noise)[0], len(X))), out))
 
 

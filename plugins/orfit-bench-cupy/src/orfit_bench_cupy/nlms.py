@@ -12,5 +12,5 @@ learn, update = _rule.learn, _rule.update
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
-    """The rows of many members in one launch."""
+    """Learn rows of many members in one launch."""
     return learn_gradients(s, X, Y, p, p.eps, out)

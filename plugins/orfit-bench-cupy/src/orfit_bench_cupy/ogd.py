@@ -1,4 +1,4 @@
-"""Orthogonal gradient descent (thesis, eq. 2.4; survey, OGD): step along the gradient, off the span of former ones."""
+"""Orthogonal gradient descent (thesis, eq. 2.4; survey, OGD): gradient steps off the span of earlier gradients."""
 
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import ogd

@@ -1,4 +1,4 @@
-"""Oja's rule for k-PCA (Krasulina paper, eq. 6)."""
+"""Oja's rule for k-PCA (Krasulina paper, after eq. 9)."""
 
 from orfit_bench_cupy._fleet_windows import learn_subspaces as fleet_learn
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel

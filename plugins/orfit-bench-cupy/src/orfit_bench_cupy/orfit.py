@@ -1,4 +1,4 @@
-"""ORFit (thesis, Algorithms 1 to 4, corrected): fit the new rows with the least effect on remembered ones."""
+"""ORFit (thesis, Algorithms 1 to 4, corrected): fit new rows with the least change of remembered predictions."""
 
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import orfit

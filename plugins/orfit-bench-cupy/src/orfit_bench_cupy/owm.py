@@ -1,4 +1,4 @@
-"""Layer-wise RLS (survey, EBP and OWM; our reading): the step of each layer times the RLS matrix of its inputs."""
+"""Layer-wise RLS (survey, EBP and OWM, as interpreted here): the step of a layer times the RLS matrix of its inputs."""
 
 from typing import Any
 

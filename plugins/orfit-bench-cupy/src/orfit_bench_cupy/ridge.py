@@ -1,8 +1,8 @@
 """Ridge regression in information form (thesis, eq. 2.2; survey, eq. 10): L = X'WX + prior and m = X'WY, w = L^-1 m.
 
-A chunk takes a product of one triangle and one of a matrix on the device, and the solution a factorization there. For
-predictions before each row, every block takes a factorization, and the host waits for it. In host memory are computed
-chunks in which a number may overflow, predictions of few features, and blocks whose predictions lose precision.
+On the device, a chunk takes one triangle of a product and one full product, and the solution a factorization. For
+predictions before each row, every block takes a factorization, and the host waits for it. Chunks in which a number
+could overflow, predictions for few features, and blocks whose predictions lose precision are computed in host memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from orfit_bench_numba import ridge
 
 __all__ = ["CHECKS_ROWS", "fleet_learn", "learn", "solve", "step"]
 CHECKS_ROWS = True
-"""The bound of all sums also shows rows that are not finite; Numba's kernel gets them and refuses them."""
+"""The bound of all sums also detects non-finite rows; they are passed to the Numba kernel, which refuses them."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -53,7 +53,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """L <- ff L + A'A,  m <- ff m + A'Y; False, and nothing is changed, where a number would not be finite."""
+    """L <- ff L + A'A,  m <- ff m + A'Y; if a number would not be finite, change nothing and return False."""
     if not is_bounded(s, A, Y):
         return bool(run_on_host(s, lambda t, a, y: ridge.step(t, a, y, p), A, Y))
     kept, weights = forgetting_weights(p.forgetting_factor, p.t, 1)
@@ -62,13 +62,13 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 
 def solve(s: Any) -> tuple[Array, float]:
-    """The w with L w = m, and the precision of L (see `orfit_bench.kernels.information`)."""
+    """Solve L w = m; return w and the precision of L (see `orfit_bench.kernels.information`)."""
     L, m = s.information, s.moment
     xp = L.__array_namespace__()
     C, *measured = factor_information(L)
     sizes, *found = fetch(xp.diagonal(L), *measured)
     if not sizes.any():
-        return xp.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow; no row, and no prior
+        return xp.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow, or there is no row and no prior
     least = precision(*found) * underflow_factor(sizes)
     if is_solvable(L, least):
         w = without_overflow(lambda m: solve_factored(C, m), m, xp)
@@ -88,10 +88,10 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
 
 
 def add_many_rows(s: Any, X: Array, Y: Array) -> bool:
-    """L <- L + X'X,  m <- m + X'Y; False, and nothing is changed, where `are_sums_bounded` says no.
+    """L <- L + X'X,  m <- m + X'Y; if `are_sums_bounded` is False, change nothing and return False.
 
-    It does not look at X: what the diagonal gains is the sum of the squares of all entries. The host starts all work
-    before it waits, so that the launches take no time of their own.
+    X is not checked separately: the increase of the diagonal is the sum of the squares of all entries. The host
+    enqueues all work before it waits, so that launches overlap with computations.
     """
     xp, L, m = X.__array_namespace__(), s.information, s.moment
     before = L.copy(), m.copy()
@@ -113,14 +113,14 @@ def sum_of_squares(X: Array) -> Array:
 
 
 def is_bounded(s: Any, X: Array, Y: Array) -> bool:
-    """What `are_sums_bounded` says of the rows X (n, d)."""
+    """The result of `are_sums_bounded` for the rows X (n, d)."""
     return are_sums_bounded(s.information, s.moment, sum_of_squares(X), Y)
 
 
 def are_sums_bounded(L: Array, m: Array, energy: Array, Y: Array) -> bool:
-    """Whether rows with this sum of squares, in whatever order they are added, bring no sum near overflow.
+    """Whether no sum can come near overflow if rows with this sum of squares are added, in any order.
 
-    energy is a number on the device. False also where one of its rows or of Y is not finite. The host waits once.
+    energy is a number on the device. Also False if one of the rows or of Y is not finite. The host waits once.
     """
     xp = L.__array_namespace__()
     parts = xp.diagonal(L).max(), xp.abs(m).max(), energy, xp.vdot(Y, Y)

@@ -19,7 +19,7 @@ _interpolating = ReducedKernel(rls, "w", rows="basis")
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
+    """For each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
     ff = p.forgetting_factor
     if ff == 0:
         return _interpolating.learn(s, X, Y, p, out)
@@ -39,10 +39,10 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as one step."""
+    """Learn all rows of A in one step."""
     return _interpolating.step(s, A, Y, p) if p.forgetting_factor == 0 else update(s, A, Y - A @ s.w, p)
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
-    """The rows of many members in one launch; where they keep a basis, forgetting_factor=0, one by one on the host."""
+    """Learn rows of many members in one launch; or on the host if they store a basis (forgetting_factor=0)."""
     return learn_covariances(s, X, Y, p, out)

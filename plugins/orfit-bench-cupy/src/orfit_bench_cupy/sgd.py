@@ -1,4 +1,4 @@
-"""SGD and its flavours (slides, "SGD beyond least square" to "SGD convergence"; signs and means corrected)."""
+"""SGD and its variants (slides, "SGD beyond least square" to "SGD convergence"; signs and means corrected)."""
 
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import sgd

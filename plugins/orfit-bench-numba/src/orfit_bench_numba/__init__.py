@@ -14,15 +14,15 @@ from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
 METHODS = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
-"""The methods with a kernel here: the modules of this package without a leading underscore."""
+"""The methods with a kernel: the modules of this package whose names do not start with an underscore."""
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 
 def _functions(kernel: Any) -> list[Any]:
-    """The compiled functions of a kernel and of the modules of its package, and of this one, that it uses.
+    """The compiled functions of a kernel, and of the modules of its package and of this package that it uses.
 
-    Functions of this package are `Compiled`; those of other authors may be functions that `numba.njit` made.
+    Functions of this package are `Compiled`; functions of other authors can also be made by `numba.njit`.
     """
     from numba.core.dispatcher import Dispatcher
 
@@ -59,7 +59,7 @@ def _load_all(kernel: Any, dtype: str) -> None:
 
 
 def _functions_for(kernel: Any, dtype: str) -> list[Any]:
-    """The functions of a kernel that are compiled for a dtype; others are compiled by the first rows."""
+    """The functions of a kernel to compile for a dtype; other functions are compiled when the first rows arrive."""
     from orfit_bench_numba._compile import Compiled
 
     is_complex = np.dtype(dtype).kind == "c"
@@ -78,7 +78,7 @@ def _probe() -> str:
 
 
 def _copy_aligned(a: NDArray[Any]) -> NDArray[Any]:
-    """A C-order copy aligned to cache lines: aligned to 16 bytes, as by NumPy, kernels took up to 1.7 times as long."""
+    """A C-order copy aligned to cache lines (with NumPy's 16 bytes, kernels took up to 1.7 times as long)."""
     room = np.empty(a.nbytes + 64, np.uint8)
     begin = -room.ctypes.data % 64
     copy = room[begin : begin + a.nbytes].view(a.dtype).reshape(a.shape)
@@ -108,5 +108,5 @@ def backends() -> tuple[Backend, ...]:
 
 @hookimpl
 def kernels() -> dict[tuple[str, str], str]:
-    """One module for each method, of the same name."""
+    """One module for each method, with the same name."""
     return {("numba", method): f"orfit_bench_numba.{method}" for method in METHODS}

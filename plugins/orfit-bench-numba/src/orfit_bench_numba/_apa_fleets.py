@@ -1,6 +1,7 @@
 """Fleets of apa: each member has its own window of rows, from which `_sliding_apa` learns.
 
-Rows that it refuses, since rows of the window nearly depend on each other, take one step of the reference together.
+If it refuses rows because the rows of their windows are nearly dependent, these rows are learned together by one step
+of the reference.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def learn_members(
     begin: int,
     end: int,
 ) -> None:
-    """Learn rows of members[j] for j of places[begin:end], from row learned[j] on; W (N, c, d).
+    """Learn rows of members[j] for j in places[begin:end], starting at row learned[j]; W (N, c, d).
 
-    window (N, rows, d) and targets (N, rows, c) hold the last counts (N,) rows, at most `order`.
+    window (N, rows, d) and targets (N, rows, c) contain the last counts (N,) rows, at most `order`.
     """
     for j in places[begin:end]:
         i = members[j]
@@ -65,7 +66,7 @@ def learn_members(
 
 @inline
 def append_rows(window: Array, targets: Array, n: int, after: int, X: Array, Y: Array) -> Any:
-    """Append rows to a window of n, of which the last `after` remain; returns `after`."""
+    """Append rows to a window of n rows and keep the last `after` rows; returns `after`."""
     kept = max(after - len(X), 0)
     for to in range(kept if kept < n else 0):
         window[to] = window[n - kept + to]
@@ -77,7 +78,7 @@ def append_rows(window: Array, targets: Array, n: int, after: int, X: Array, Y: 
 
 
 def make_apa_fleet_learn(learn: Any) -> Any:
-    """`fleet_learn` of apa; by `learn` for each member where the window may have as many rows as features, or more."""
+    """Make `fleet_learn` of apa; it calls `learn` per member if a window can have as many rows as features, or more."""
     one_by_one = make_fleet_learn(learn)
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:

@@ -1,7 +1,7 @@
-"""Affine projection by one row with one output: for calls with a row each.
+"""Affine projection for a single row with one output, for calls with one row.
 
-A row costs its products with the window and those of the window with w; the products of the rows of the window are kept
-from call to call, beside the state, which does not have them (`_window_products`).
+A row costs its products with the window and the products of the window with w. The products of the rows of the window
+are kept from call to call in addition to the state, which does not contain them (`_window_products`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ VECTORS = 8
 
 
 def make_workspace(b: int, d: int, dtype: Any) -> Array:
-    """Memory for `learn_row` with a window of up to b rows of d numbers, which `divide` divides."""
+    """Allocate memory for `learn_row` with a window of up to b rows of d numbers; `divide` returns its parts."""
     return np.zeros((b + 1) * d + (3 * b + VECTORS) * (b + LANES), dtype)
 
 
 @inline
 def divide(memory: Array, b: int, d: int) -> Any:
-    """Copies of rows and a change of w (b + 1, d); three matrices (b, b + LANES); VECTORS vectors.
+    """The parts of the memory: copies of rows and a change of w (b + 1, d), matrices (b, b + LANES), VECTORS vectors.
 
-    The copies are a ring; the last vector begins with their number and the place of the oldest.
+    There are three matrices. The copies are a ring; the last vector starts with their number and the place of the
+    oldest.
     """
     size = (b + 1) * d
     copies, numbers = memory[:size].reshape((b + 1, d)), memory[size:].reshape((3 * b + VECTORS, b + LANES))
@@ -54,7 +55,8 @@ def learn_row(
 ) -> Any:
     """Learn x with target y, which joins the window or replaces its oldest row; returns 1, or 0 if nothing was changed.
 
-    What stops `_sliding_apa.learn_rows` stops it too, and a window that is to grow beyond the room of its arrays.
+    It refuses the rows that `_sliding_apa.learn_rows` refuses, and a row for which the arrays of the window are too
+    small.
     """
     n = count[0]
     if n == len(rows) and n < b:
@@ -101,7 +103,7 @@ def learn_row(
 
 @inline
 def add_rows(w: Array, step: Scalar, z: Array, A: Array) -> None:
-    """w <- w + step A'z, four rows of A at a time."""
+    """Compute w <- w + step A'z, four rows of A at a time."""
     fours = len(A) // 4 * 4
     for j in range(0, fours, 4):
         a, b, c, d = A[j], A[j + 1], A[j + 2], A[j + 3]
@@ -114,9 +116,9 @@ def add_rows(w: Array, step: Scalar, z: Array, A: Array) -> None:
 
 @inline_reordered
 def invert_root(G: Array, T: Array, m: int, eps: Scalar, max_size: Scalar) -> Any:
-    """T, lower triangular, with T'T the inverse of G + eps I, both (m, m); returns |T|^2, or NaN or inf.
+    """Compute the lower triangular T (m, m) with T'T = (G + eps I)^-1; returns |T|^2, or NaN or inf.
 
-    Elimination in place, four rows at a time: in step j the columns up to j hold T, the others what is left of G.
+    Elimination in place, four rows at a time: in step j the columns up to j contain T, the others the rest of G.
     """
     square, one, sizes_allowed = eps - eps, G.dtype.type(1), True
     for i in range(m):

@@ -11,4 +11,4 @@ Array = NDArray[np.floating[Any]]
 """Floating, C-contiguous; all arrays of a call have one dtype."""
 Indices = NDArray[np.int64]
 Scalar = float | np.floating[Any]
-"""A number of any float type; machine code has it in the dtype of the arrays."""
+"""A number of any float type; in machine code it has the dtype of the arrays."""

@@ -1,12 +1,12 @@
-"""Singular value decomposition of [diag(d) z], of shape (n, n + 1), in O(n^2): an incremental PCA that learns a row.
+"""Singular value decomposition of [diag(d) z], of shape (n, n + 1), in O(n^2), for incremental PCA with one new row.
 
 Its left singular vectors and squared singular values are the eigenvectors and eigenvalues of diag(d)^2 + z z'. The
 eigenvalues l are the roots of f(l) = 1 + sum z_j^2 / (d_j^2 - l), one between each two d^2 and one above all (Golub
-1973). A root is found as its distance from the nearest d^2, so that no difference d_j^2 - l cancels. The vectors are
-those of the z for which the computed roots are exact: orthonormal to rounding, however close the d are to each other
-(Gu and Eisenstat 1994).
+1973). A root is computed as its distance from the nearest d^2, so that no difference d_j^2 - l cancels. The vectors are
+those of the z for which the computed roots are exact. They are orthonormal to rounding, however close the d are to each
+other (Gu and Eisenstat 1994).
 
-Computed in double precision for both dtypes, since n is small and single precision would need more care.
+Double precision is used for both dtypes, since n is small and single precision would need more care.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import inline, inline_reordered
 
 EPS = float(np.finfo(float).eps)
-"""Relative to the largest of d and z: the d differ by at least that, and a smaller |z_j| leaves d_j unchanged."""
+"""Smallest distance of the d, relative to the largest of d and z; a smaller |z_j| leaves d_j unchanged."""
 MAX_STEPS = 100
-"""Iterations for a root at most; about five are taken."""
+"""Largest number of iterations for a root; about five are needed."""
 
 
 @inline
 def decompose(d: Array, z: Array, V: Array, values: Array, work: Array, moving: Indices) -> None:
-    """Singular values, descending, and left singular vectors, the rows of V (n, n), of n descending d.
+    """Compute the singular values, descending, and the left singular vectors, the rows of V (n, n), for n descending d.
 
-    d and z are overwritten; work (n + 2, n) and moving (n,) are work space. Of two equal values the old one is first.
+    d and z are overwritten; work (n + 2, n) and moving (n,) are work space. If two values are equal, the old one is
+    first.
     """
     n, m, scale = len(d), 0, d[0]
     for j in range(n):
@@ -71,14 +72,14 @@ def decompose(d: Array, z: Array, V: Array, values: Array, work: Array, moving: 
 
 @inline
 def multiply_gap_ratios(product: Array, gaps: Array, d: Array, other: float) -> None:
-    """product <- product gaps / (d^2 - other^2)."""
+    """Compute product <- product gaps / (d^2 - other^2)."""
     for j in range(len(product)):
         product[j] *= gaps[j] / ((d[j] - other) * (d[j] + other))
 
 
 @inline_reordered
 def divide_by_gaps(b: Array, gaps: Array) -> Any:
-    """gaps <- b / gaps; returns the sum of their squares."""
+    """Compute gaps <- b / gaps; returns the sum of their squares."""
     square = 0.0
     for j in range(len(gaps)):
         gaps[j] = b[j] / gaps[j]
@@ -88,7 +89,7 @@ def divide_by_gaps(b: Array, gaps: Array) -> Any:
 
 @inline
 def find_root(d: Array, z: Array, i: int, gaps: Array) -> Any:
-    """The square root of the i-th largest root l = o^2 + t, o being one of the d next to it; gaps <- d^2 - l."""
+    """The square root of the i-th largest root l = o^2 + t, where o is a neighbouring d; gaps <- d^2 - l."""
     o, low, high = d[i], 0.0, np.dot(z, z)
     t = high
     if i > 0:

@@ -3,8 +3,8 @@
 X (k, p) = C U + L Q, with U (n, p) the basis, Q (k, p) new orthonormal rows and L (k, k) lower triangular. One round
 computes V = X - (X U')U, the Cholesky factor L of V V', and Q = L^-1 V. It leaves an error of about eps |x| / |v| along
 U, and of eps times the squared condition of V between the rows of Q. A second round, after which the error is eps,
-follows if that was too much; the error along U is estimated from one random combination of the rows of Q, at a small
-part of the cost of a round.
+follows if this error is too large. The error along U is estimated from one random combination of the rows of Q, at a
+small fraction of the cost of a round.
 
 A row costs (4 n + 2 k) p flops in one round, twice as many in two. Allocated: a copy of the block, and arrays of shape
 (k, n) and (k, k).
@@ -40,11 +40,11 @@ class Block(NamedTuple):
 
 
 def orthogonalize_block(U: Array, X: Array, low: float, high: float, separate: bool = False) -> Block:
-    """Orthogonalize the first rows of X, at least one: as many as do not nearly depend on each other.
+    """Orthogonalize the first rows of X, at least one, as long as they are not nearly dependent.
 
-    A row whose residual is at most `low` times its norm adds no direction; up to `high`, it is a block by itself. The
-    numbers must be moderate, see `count_safe_rows`. separate: orthogonalize against U only, not against each other;
-    then size L is the lower triangle of X Q'.
+    If the residual of a row is at most `low` times its norm, the row adds no direction; up to `high` times, it is a
+    separate block. The numbers must be moderate, see `count_safe_rows`. separate: orthogonalize only against U, not
+    against each other; then size L is the lower triangle of X Q'.
     """
     V, size = X[:BLOCK].copy(), 1.0
     if len(V) == 1:  # of any size, so its squares must not overflow or underflow
@@ -53,7 +53,7 @@ def orthogonalize_block(U: Array, X: Array, low: float, high: float, separate: b
     length, eps = np.sqrt(np.vecdot(V, V)), float(np.finfo(V.dtype).eps)
     Q, C, L, spread = _orthogonalize_once(U, V, low * length, high * length, separate, 0.01 / math.sqrt(eps))
     if spread > MAX_GROWTH or _estimate_overlap(U, Q) > eps * math.sqrt(len(U)):
-        half = np.full(len(Q), 0.5, V.dtype)  # what is shorter now was only rounding
+        half = np.full(len(Q), 0.5, V.dtype)  # anything shorter was only rounding
         Q, more, again, _ = _orthogonalize_once(U, Q, half, half, separate, math.inf)
         if not separate:
             C, L = C + L @ more, L @ again
@@ -61,9 +61,9 @@ def orthogonalize_block(U: Array, X: Array, low: float, high: float, separate: b
 
 
 def new_directions(U: Array, J: Array) -> tuple[Array, Array]:
-    """Q (a, p) orthonormal and orthogonal to U, and R (a, q) with J' - U'U J' = Q'R, for a independent rows of J.
+    """Factor J' - U'U J' = Q'R: Q (a, p) orthonormal and orthogonal to U, R (a, q), for a independent rows of J.
 
-    A row of zeros, or one that is not finite, adds no direction.
+    A row that is zero or not finite adds no direction.
     """
     cut, done, rows = math.sqrt(np.finfo(J.dtype).eps), 0, BLOCK
     size = np.abs(J).max(axis=1, keepdims=True)
@@ -94,15 +94,15 @@ def _orthogonalize_once(
 
 
 def _estimate_overlap(U: Array, Q: Array) -> float:
-    """Estimate the norm of Q U' from one random combination of rows; once in twelve times it is below a tenth."""
+    """Estimate the norm of Q U' from a random combination of rows; one in twelve is below a tenth of the norm."""
     return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
 
 
 def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int) -> int:
-    """Learn X by a function that learns one or more of the first rows of a slice; returns how many.
+    """Learn X with a function that learns one or more of the first rows of a slice; returns how many were learned.
 
-    kept is the size of the basis. For a slice of one row the function decides whether it may be learned; of several
-    rows it may learn none to leave that open. What it returns for the first slice is returned at once if negative.
+    kept is the size of the basis. For a slice of one row, the function decides whether the row can be learned. For
+    several rows it can return 0 to postpone this decision. If its first result is negative, it is returned immediately.
     """
     done, rows = 0, BLOCK
     with limit_blas_threads(8.0 * kept * X.size):
@@ -118,19 +118,19 @@ def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int) -> int:
 
 
 def moderate_edge(dtype: Any) -> float:
-    """The largest norm of a moderate row, whose inverse is the smallest."""
+    """The largest norm of a moderate row; its inverse is the smallest."""
     return float(2.0 ** (np.finfo(dtype).maxexp // 4))
 
 
 def count_safe_rows(X: Array, Y: Array) -> int:
-    """How many of the first rows, at least one, may form a block: those before the first with extreme numbers."""
+    """The number of first rows, at least one, that can form a block: those before the first with extreme numbers."""
     edge = moderate_edge(X.dtype)
     return int(count_moderate_rows(X, Y, edge, 1 / edge)) or 1
 
 
 @compiled("R R f f")
 def count_moderate_rows(X: Array, Y: Array, most: float, least: float) -> Any:
-    """As `count_moderate`, from Python."""
+    """Call `count_moderate` from Python."""
     return count_moderate(X, Y, most, least)
 
 
@@ -149,7 +149,7 @@ def count_moderate(X: Array, Y: Array, most: Scalar, least: Scalar) -> Any:
 
 @compiled("W W R r r b f")
 def factor_gram(L: Array, T: Array, K: Array, low: Array, high: Array, separate: bool, most: float) -> Any:
-    """K = L L' and T = L^-1, row by row, up to one that nearly depends on those before it.
+    """Factor K = L L' and compute T = L^-1, row by row, up to a row that nearly depends on the rows before it.
 
     Returns the number of rows, and the largest squared norm of a row of T, for rows of V of norm 1.
     """

@@ -1,10 +1,10 @@
 """Predictions of ridge regression for every row of a block just before it is learned, from one factorization.
 
-For b rows X, whose information counts v_j relative to L, the weights before the block are w = L^-1 m. With L = C C',
+For b rows X with weights v_j relative to L, the weights before the block are w = L^-1 m. With L = C C',
 A = V^(1/2) X C^-T and I + A A' = T T', the errors e_j of the predictions before each row are the solution of
 T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w); for complex numbers with conjugate transposes. The predictions are
-X w + V^(-1/2) N z with z = diag(T)^-1 V^(1/2) e and N the part of T below its diagonal: Y - e would have the rounding
-errors of Y. A row costs d^3 / (3 b) + 2 d^2 + b d flops.
+X w + V^(-1/2) N z with z = diag(T)^-1 V^(1/2) e, where N is the part of T below its diagonal; Y - e would have the
+rounding errors of Y. A row costs d^3 / (3 b) + 2 d^2 + b d flops.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ RANGE = math.log(1e3)
 
 
 def block_size(d: int, ff: float) -> int:
-    """Rows of a block: as many as make its parts equally expensive, fewer if their weights differ too much."""
+    """The number of rows for which the parts of a block cost the same; fewer if their weights differ too much."""
     rows = min(max(d // 2, 32), 512)
     return rows if ff == 1 else max(1, min(rows, int(RANGE / abs(math.log(ff)))))
 
 
 def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Array) -> bool:
-    """Write the predictions of the rows to `out`; False, for several rows, where their products lose precision."""
+    """Write the predictions of the rows to `out`; False if products of several rows would lose precision."""
     if len(X) == 1:
         out[...] = X @ solve_normal_equations(L, m)[0]
         return True
@@ -46,7 +46,7 @@ def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out
     root = (ff ** (-steps / 2.0)).astype(X.dtype)[:, None]
     (trsm, trmm), (potrf,) = get_blas_funcs(("trsm", "trmm"), (X,)), get_lapack_funcs(("potrf",), (X,))
     A = root * X.conj()  # conj(A) of the formulas
-    trsm(1, C.T, A.T, side=0, lower=0, trans_a=1, overwrite_b=1)  # what C order holds by rows, BLAS takes by columns
+    trsm(1, C.T, A.T, side=0, lower=0, trans_a=1, overwrite_b=1)  # a C-order array is its transpose for BLAS
     K = A.conj() @ A.T
     if not (root.all() and np.diagonal(K).real.max() < np.finfo(X.dtype).eps ** (-2 / 3)):  # also refuses NaN
         return False

@@ -3,8 +3,8 @@
 For b rows X with noises R_j and forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
 In exact arithmetic, learning row after row gives P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w). Row j was
 predicted as y_j - L_jj z_j, had variance s_j = L_jj^2 / ff^j, and was learned with the covariance
-ff^-j (P - V'V of the rows before it). All reasons to refuse a row are therefore known before anything is written; a
-block with such a row is left unchanged.
+ff^-j (P - V'V of the rows before it). Thus all reasons to refuse a row are known before anything is written, and a
+block with such a row changes nothing.
 
 A row costs 3 d^2 + 4 b d flops, near the rate of matrix products; memory traffic matters little.
 """
@@ -37,7 +37,7 @@ def learn_block(
 ) -> bool:
     """Learn rows as `learn_sequentially` does; if one of them might be refused, return False and change nothing.
 
-    Reads and writes the lower triangle of P only; V (b, d) is work space.
+    Reads and writes only the lower triangle of P; V (b, d) is work space.
     """
     b, gaps = len(X), np.isnan(Y).any(axis=1)
     (trsm,), (potrf,) = get_blas_funcs(("trsm",), (P,)), get_lapack_funcs(("potrf",), (P,))
@@ -45,7 +45,7 @@ def learn_block(
     S = V @ X.T
     V[gaps], S[gaps], S[:, gaps] = 0, 0, 0
     S.flat[:: b + 1] += np.where(gaps, 1, noise * limits.ff ** np.arange(b, dtype=X.dtype))
-    _, info = potrf(S.T, lower=0, clean=0, overwrite_a=1)  # what C order holds by rows, LAPACK takes by columns
+    _, info = potrf(S.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
     if info:
         return False
     trsm(1, S.T, V.T, side=1, lower=0, overwrite_b=1)
@@ -69,7 +69,7 @@ def learn_block(
 def judge_rows(
     L: Array, V: Array, X: Array, Y: Array, noise: Array, limits: Limits, diagonal: Array, Z: Array, out: Array
 ) -> Any:
-    """The worst verdict on the rows; Z <- L^-1 (y - X w), initially X w; diagonal, initially of P, is overwritten."""
+    """The worst verdict on the rows; Z, initially X w, becomes L^-1 (y - X w), and the diagonal of P is overwritten."""
     limits = Limits(*limits)
     one: Any = L.dtype.type(1)
     trace, power, worst, taken = np.abs(diagonal).sum(), one, ACCEPTED, 0

@@ -1,8 +1,8 @@
 """Arrays whose references Numba does not count.
 
-Numba counts a reference for every part of an array that is cut, by atomic operations: up to nine tenths of the time of
-a row of a few numbers. Compiled functions borrow their arguments, which their callers hold (`_compile.borrowing`). A
-function may borrow what it allocates, too, and then has to `hold` it until the parts are no longer used.
+Numba counts a reference for every slice of an array with atomic operations, which take up to nine tenths of the time
+for a row of a few numbers. Compiled functions borrow their arguments, which their callers hold (`_compile.borrowing`).
+A function can also borrow arrays that it allocates; it must then `hold` them until the slices are no longer used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """The same value; arrays, in tuples too, have no owner."""
+    """The value without owners of its arrays, also in tuples."""
     if isinstance(kind, types.Array):
         model = context.data_model_manager[kind]
         for field in ("meminfo", "parent"):
@@ -38,6 +38,6 @@ def _hold(_typing: Any, owner: Any) -> Any:
 
 
 borrowed: Callable[[Any], Any] = intrinsic(_borrow)  # type: ignore[assignment]  # called in machine code
-"""The same value; an array, in a tuple too, has no owner: it must not outlive its owner, nor be returned to Python."""
+"""The same value without owners of its arrays, also in tuples. Do not use it longer than the owner, or return it."""
 hold: Callable[[Any], None] = intrinsic(_hold)  # type: ignore[assignment]
 """Keep the owner of an array until here; it generates no code."""

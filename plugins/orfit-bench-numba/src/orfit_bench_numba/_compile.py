@@ -1,7 +1,8 @@
 """Compile kernels to machine code: one version for each dtype, on first use, cached on disk for later processes.
 
-Contract of every compiled function: arrays are C-contiguous and have the dtype of the first argument; arrays of rows
-are never written to; nothing is allocated inside the loop over rows; no argument, nor a part of one, is returned.
+Every compiled function must follow these rules: arrays are C-contiguous and have the dtype of the first argument;
+arrays of rows are never written to; nothing is allocated inside the loop over rows; neither an argument nor a part of
+an argument is returned.
 """
 
 from __future__ import annotations
@@ -42,27 +43,29 @@ FLAGS: dict[str, Any] = {
 CALLED: dict[str, Any] = FLAGS | {"cache": False, "forceinline": True, "no_cpython_wrapper": True}
 """Flags of helpers: they are inlined into the compiled functions that call them, and have no other entry point.
 
-A call would pass the shapes, strides and pointers of all arrays through memory, up to three quarters of the time of a
-small row. A helper has no cache on disk, which would not notice changes of the functions that the helper calls.
+A call would pass the shapes, strides and pointers of all arrays through memory, which takes up to three quarters of the
+time of a small row. Helpers are not cached on disk, since the cache would not notice changes in the functions that they
+call.
 """
 KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True), "M": (3, False)}
-"""Arrays: number of dimensions, and whether they are only read.
+"""Kinds of arrays: the number of dimensions, and whether they are read-only.
 
-I is a vector of integers, f is a number of the dtype, i an integer, b a boolean, x a real number and s a vector of
-real numbers, only read, of the precision of the dtype; kinds in parentheses are a tuple, which Python code passes as a
-plain tuple and the function turns into a named one. A named tuple takes a microsecond to be recognized.
+Other kinds: I is a vector of integers, f a number of the dtype, i an integer, b a boolean; x is a real number and s a
+read-only vector of real numbers, both in the precision of the dtype. Kinds in parentheses are a tuple, which Python
+code passes as a plain tuple and the function converts to a named tuple, because Numba needs a microsecond to recognize
+one.
 """
 
 
 PATIENCE = 0.5
-"""Seconds of compilation after which the user is told; loading from disk takes a tenth of it."""
+"""Seconds of compilation after which a message is shown; loading from disk takes a tenth of this time."""
 
 
 def borrowing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the same arguments that calls this one with them `borrowed`.
+    """A function with the same arguments that passes them `borrowed` to this function.
 
-    Numba inlines the call before it compiles: otherwise both functions would be compiled, a fifth of all compilation.
-    Its code says the file and line of the other: Numba finds the place of its cache, and the lines of errors, by them.
+    Numba inlines the call before it compiles; compiling both functions would take a fifth longer. The code has the file
+    and line of the original function, by which Numba finds its cache and the lines of errors.
     """
     code, name = function.__code__, function.__name__
     given = ", ".join(code.co_varnames[: code.co_argcount])
@@ -78,7 +81,7 @@ def borrowing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Compiled:
-    """A function with one machine-code version for each dtype, that of its first argument."""
+    """A function with one machine-code version for each dtype of its first argument."""
 
     def __init__(self, function: Callable[..., Any], kinds: str, is_complex: bool = False) -> None:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
@@ -91,7 +94,7 @@ class Compiled:
         return (version or self.compile(first.dtype))(first, *others)
 
     def compile(self, dtype: Any) -> Any:
-        """Compile the version for a dtype, or load it from disk; a message tells the user of a compilation."""
+        """Compile the version for a dtype, or load it from disk; a message is shown if it compiles."""
         number = numba.from_dtype(np.dtype(dtype))
         text = f"compiling {self._function.__module__} for {dtype}, once on this machine (orfit-bench warm: all)"
         patience = Timer(PATIENCE, print, (text,), {"file": sys.stderr, "flush": True})
@@ -107,24 +110,24 @@ class Compiled:
         return version
 
     def load(self, dtype: Any) -> None:
-        """Load the version for a dtype where it is on disk, which `compile` would do too."""
+        """Load the version for a dtype if it is on disk, as `compile` also does."""
         if dtype not in self._versions and self._is_on_disk(dtype):
             self.compile(dtype)
 
     def _is_on_disk(self, dtype: Any) -> bool:
-        """Whether there is machine code for this dtype of the code as it is."""
+        """Whether machine code of the current source for this dtype is on disk."""
         version = numba.njit(**FLAGS)(borrowing(self._function))
         stamp_package(version)
         if not hasattr(version._cache, "_cache_file"):
             return False
         try:
-            known = version._cache._cache_file._load_index()  # private to Numba, as is the stamp
+            known = version._cache._cache_file._load_index()  # private to Numba, like the stamp
         except Exception:
-            return True  # `compile` says that it cannot be read
+            return True  # `compile` reports that it cannot be read
         return self._signature(numba.from_dtype(np.dtype(dtype))) in {key[0] for key in known}
 
     def _load_or_compile(self, signature: tuple[Any, ...]) -> Any:
-        """The version for a signature. A cache on disk that cannot be read is named, removed and made anew."""
+        """The version for a signature. A cache on disk that cannot be read is reported, removed and created again."""
         version = numba.njit(**FLAGS)(borrowing(self._function))
         stamp_package(version)
         try:
@@ -138,10 +141,10 @@ class Compiled:
         return version
 
     def entry_point(self, dtype: Any) -> Callable[..., Any]:
-        """The machine code for a dtype, which takes arguments as they are: their dtypes and layouts must be right.
+        """The machine code for a dtype, which does not check the dtypes and layouts of its arguments.
 
-        It saves the lookup of the version and the check of all arguments, half of the time of a call. It is kept, since
-        to find it Numba takes ten microseconds.
+        This saves the lookup of the version and the check of all arguments, half of the time of a call. The result is
+        cached, since Numba needs ten microseconds to find it.
         """
         entry = self._entry_points.get(dtype)
         if entry is None:
@@ -197,7 +200,7 @@ def package_files() -> list[Path]:
 
 
 def hash_package() -> str:
-    """A hash of all code of the package. Times would not do: files of a wheel may all have the same one."""
+    """A hash of all code of the package. Times do not suffice, since all files of a wheel can have the same time."""
     digest = sha256()
     for file in package_files():
         code = file.read_bytes()
@@ -206,22 +209,22 @@ def hash_package() -> str:
 
 
 PACKAGE_HASH = hash_package()
-"""That of the code that this process imports; another version may be installed while it runs."""
+"""The hash of the code that this process imported; another version may be installed while it runs."""
 
 
 def stamp_package(version: Any) -> None:
-    """Recompile when any file of the package has changed: Numba itself checks only the file of the function."""
-    if hasattr(version._cache, "_cache_file"):  # private to Numba, which offers no public way
+    """Recompile if any file of the package has changed; Numba itself checks only the file of the function."""
+    if hasattr(version._cache, "_cache_file"):  # private to Numba, which has no public function for this
         version._cache._cache_file._source_stamp = PACKAGE_HASH
 
 
 def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
-    """Compile a function of real arguments of these kinds: see KINDS."""
+    """Compile a function with real arguments of these kinds, see KINDS."""
     return lambda function: Compiled(function, kinds)
 
 
 def compiled_complex(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
-    """Compile a function of complex arguments of these kinds: see KINDS."""
+    """Compile a function with complex arguments of these kinds, see KINDS."""
     return lambda function: Compiled(function, kinds, is_complex=True)
 
 
@@ -232,9 +235,10 @@ def inline(function: Function) -> Function:
 
 
 def inline_reordered(function: Function) -> Function:
-    """Compile a helper together with its callers, with sums that may be reordered and so vectorized.
+    """Compile a helper together with its callers, where sums can be reordered and thus vectorized.
 
-    In order, each addition waits for the one before: four sums in the loop of `_delayed_rank1` took twice the time.
+    Without reordering, each addition waits for the previous one: four sums in the loop of `_delayed_rank1` took twice
+    the time.
     """
     helper: Function = numba.njit(**(CALLED | {"fastmath": {"contract", "reassoc"}}))(function)
     return helper

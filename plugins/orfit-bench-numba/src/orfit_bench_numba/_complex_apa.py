@@ -1,7 +1,8 @@
 """Affine projection on complex rows: the equations A A^H + eps I of the window, by their Cholesky factor.
 
-Products of rows square the condition number of the window, so a row is learned here only while no pivot of the factor
-is small; the reference learns the others. With k rows in the window a row costs 4 k d + k^3 / 3 complex operations.
+Products of rows square the condition number of the window, so rows are learned here only as long as no pivot of the
+factor is small; the reference learns the others. With k rows in the window a row costs 4 k d + k^3 / 3 complex
+operations.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from orfit_bench_numba._complex_rows import add_conjugate, product
 from orfit_bench_numpy import apa as reference
 
 MAX_ROWS = 64
-"""Rows of a window up to which the factor is cheap beside the products with the rows."""
+"""Rows of a window up to which the factor is cheap compared with the products with the rows."""
 MIN_PIVOT = 1e-3
-"""Least squared pivot, relative to the diagonal: three digits are lost."""
+"""Smallest squared pivot, relative to the diagonal: three digits are lost."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -57,9 +58,9 @@ def learn_rows(
     min_pivot: Scalar,
     largest: Scalar,
 ) -> Any:
-    """Learn rows with the weights W (c, d) and the window A (k, d), B (k, c), of which m rows are used.
+    """Learn rows with the weights W (c, d) and the first m rows of the window A (k, d), B (k, c).
 
-    Returns how many: the next one is not to be learned here, and is not in the window.
+    Returns how many were learned; the next row must be learned by the reference, and is not in the window.
     """
     k, d = A.shape
     G, L, z = np.zeros((k, k), W.dtype), np.zeros((k, k), W.dtype), np.empty(k, W.dtype)
@@ -112,7 +113,7 @@ def learn_rows(
 
 @inline_reordered
 def factor(G: Array, z: Array, L: Array, n: int, drop: int, energy: Scalar, eps: Scalar, min_pivot: Scalar) -> Any:
-    """L L^H = the products of the n rows that stay and of a new one, with eps on the diagonal; False if imprecise."""
+    """Factor L L^H = products of the n remaining rows and the new one, plus eps on the diagonal; False if imprecise."""
     for i in range(n + 1):
         diagonal = (G[i + drop, i + drop].real if i < n else energy) + eps
         pivot = diagonal
@@ -130,7 +131,7 @@ def factor(G: Array, z: Array, L: Array, n: int, drop: int, energy: Scalar, eps:
 
 @inline_reordered
 def inner(a: Array, b: Array) -> Any:
-    """a b^H."""
+    """The product a b^H."""
     real = imag = type(a[0].real)(0)
     for j in range(len(a)):
         real += a[j].real * b[j].real + a[j].imag * b[j].imag

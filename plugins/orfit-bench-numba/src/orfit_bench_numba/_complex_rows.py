@@ -1,9 +1,10 @@
 """Rows of complex numbers, one after another: gradient steps and recursive least squares.
 
-A row a of X is the x^H of the formulas: its prediction is a w, and a step goes along conj(a). Sums are written by their
-real and imaginary parts, which machine code adds in any order. A gradient step takes three passes over w, one of them
-to check that it stays finite. Of P the lower triangle is read and written, and mirrored at the end of a chunk, so that
-P is Hermitian to the last bit: per row one pass for the product and one for the update, d^2 / 2 numbers each.
+A row a of X is x^H in the formulas: its prediction is a w, and a step goes along conj(a). Sums are written by their
+real and imaginary parts, which machine code can add in any order. A gradient step takes three passes over w, one of
+them to check that it stays finite. Only the lower triangle of P is read and written; it is mirrored at the end of a
+chunk, so that P is exactly Hermitian. A row takes one pass for the product and one for the update, d^2 / 2 numbers
+each.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def learn_covariance_rows(s: Any, X: Array, Y: Array, limits: Limits, out: Array
 
 @compiled_complex("W R R s x b W")
 def learn_gradient_rows(W: Array, X: Array, Y: Array, step: Array, eps: Scalar, normalized: bool, out: Array) -> Any:
-    """Learn rows with the weights W (c, d) by output; stops before a step after which they would not be finite."""
+    """Learn rows with the weights W (c, d) by output; stops before a step that would make them non-finite."""
     e, info = np.empty(len(W), W.dtype), np.finfo(step.dtype)
     tiny = info.tiny / info.eps
     for i in range(len(X)):
@@ -78,9 +79,9 @@ def learn_gradient_rows(W: Array, X: Array, Y: Array, step: Array, eps: Scalar, 
 
 @inline
 def step_by_exponents(W: Array, a: Array, e: Array, step: Scalar, eps: Scalar) -> Any:
-    """The normalized step for errors e (c,) of any size; if W (c, d) would not be finite, change nothing.
+    """The normalized step for errors e (c,) of any size, like `_normalized_step` for real numbers.
 
-    As `_normalized_step` has it for real numbers; returns whether it was taken.
+    If W (c, d) would not be finite, nothing changes. Returns whether the step was taken.
     """
     scaled = np.empty(len(a), W.dtype)
     for applies in (False, True):
@@ -116,19 +117,19 @@ def gain_and_power(a: Array, e: Any, step: Scalar, eps: Scalar) -> Any:
 
 @inline
 def largest_part(z: Any) -> Any:
-    """The larger size of the real and the imaginary part."""
+    """The larger absolute value of the real and imaginary parts."""
     return max(abs(z.real), abs(z.imag))
 
 
 @inline
 def times_power(z: Any, n: int) -> Any:
-    """z 2^n."""
+    """The product z 2^n."""
     return complex(math.ldexp(z.real, n), math.ldexp(z.imag, n))
 
 
 @inline_reordered
 def measure_energy(a: Array) -> Any:
-    """|a|^2."""
+    """The squared norm |a|^2."""
     total = type(a[0].real)(0)
     for j in range(len(a)):
         total += a[j].real * a[j].real + a[j].imag * a[j].imag
@@ -137,7 +138,7 @@ def measure_energy(a: Array) -> Any:
 
 @inline_reordered
 def product(a: Array, w: Array) -> Any:
-    """a w, without a conjugation."""
+    """The product a w, without conjugation."""
     real = imag = type(a[0].real)(0)
     for j in range(len(a)):
         real += a[j].real * w[j].real - a[j].imag * w[j].imag
@@ -206,7 +207,7 @@ def update_covariance_rows(P: Array, W: Array, X: Array, Y: Array, limits: Limit
         downdate_hermitian(P, v, ff)
         if verdict == DEGRADED:
             degraded[0] = 1
-    for i in range(d if learned else 0):  # conjugates of zeros have another sign, so a refused row leaves P alone
+    for i in range(d if learned else 0):  # conjugation changes the sign of zeros, so a refused row leaves P alone
         for j in range(i):
             P[j, i] = P[i, j].conjugate()
     return learned

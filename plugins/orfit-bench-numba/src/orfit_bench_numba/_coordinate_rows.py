@@ -1,4 +1,4 @@
-"""Rows of ORFit with a limited memory in some orthonormal coordinates, one after another.
+"""Rows of ORFit with a limited memory in given orthonormal coordinates, one after another.
 
 The coordinates are those of a block of rows (`_truncated_basis`) or, for few features, the features themselves
 (`_few_coordinates`). A row costs 8 m u flops in u coordinates, with `ipca` also 2 m^2 u and the decomposition of
@@ -24,12 +24,12 @@ SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDO
 
 
 class Memory(NamedTuple):
-    """In u coordinates: a column of T and a value for each direction, one more than are kept; the change Z of w."""
+    """The memory in u coordinates: a column of T and a value for each direction and one more, and the change Z of w."""
 
     T: Array  # (u, m + 1)
     sigma: Array  # (m + 1,)
     Z: Array  # (u, c)
-    errors: Array  # (m + 1,), estimated, where directions are kept by age or chance
+    errors: Array  # (m + 1,), estimated, if directions are kept by age or at random
 
 
 class Rows(NamedTuple):
@@ -43,9 +43,9 @@ class Rows(NamedTuple):
 
 @cache
 def find_limits(dtype: Any) -> Array:
-    """Four numbers by which rows and directions are compared.
+    """Four limits for comparing rows and directions.
 
-    The share of a row that a residual must exceed, `least_share`, eps, and `most_error`.
+    These are the share of a row that a residual must exceed, `least_share`, eps, and `most_error`.
     """
     eps = float(np.finfo(dtype).eps)
     return np.array([math.sqrt(eps), least_share(dtype), eps, most_error(dtype)], dtype)
@@ -62,7 +62,7 @@ def learn_coordinates(
     summary: int,
     reach: Scalar,
 ) -> Any:
-    """Learn rows in the coordinates of a block, each of which has one more than the row before it."""
+    """Learn rows in the coordinates of a block, where each row has one coordinate more than the row before it."""
     return learn_rows(out, memory, rows, buffers, limits, n, n + 1, summary, reach)
 
 
@@ -78,11 +78,11 @@ def learn_rows(
     summary: int,
     reach: Scalar,
 ) -> Any:
-    """Learn row after row; returns the number of rows learned, of directions kept, and of rows that changed them.
+    """Learn row by row; returns the number of rows learned, of directions kept, and of rows that changed them.
 
-    The memory has n directions. Row i has numbers in its first `first + i` coordinates, if there are as many. out holds
-    the predictions of the weights before the rows. reach bounds the weights: a row is refused before it is infinite.
-    For limits see `find_limits`. The last result is whether a direction has lost half of its digits.
+    The memory has n directions. Row i uses its first `first + i` coordinates, if there are that many. out contains the
+    predictions of the weights before the rows. reach bounds the weights: a row is refused before it is infinite. For
+    limits see `find_limits`. The last result is whether a direction has lost half of its digits.
     """
     T, sigma, Z, errors = memory
     H, size, Y, drawn = rows
@@ -163,7 +163,7 @@ def learn_rows(
 
 @inline
 def estimate_noise(errors: Array, a: Array, count: int, eps: Scalar, x: Array) -> Any:
-    """The square of the error of x - T a by rounding and by those of the first `count` columns of T."""
+    """The squared error of x - T a, from rounding and from the errors of the first `count` columns of T."""
     square = eps * eps * np.dot(x, x)
     for q in range(count):
         square += (errors[q] * a[q]) * (errors[q] * a[q])
@@ -185,7 +185,7 @@ def project_off(r: Array, x: Array, T: Array, count: int, a: Array, span: Array)
 def choose_directions(
     order: Indices, values: Array, n: int, kept: int, summary: int, drawn: Scalar, share: Scalar
 ) -> None:
-    """order <- the directions to keep of n, the new one last: the largest, the latest, or all but the one drawn."""
+    """Write to order which of n directions to keep, the new one last: the largest, the latest, or all but one drawn."""
     if summary == LARGEST:
         sort_descending(order, values, n, share)
         return
@@ -196,9 +196,9 @@ def choose_directions(
 
 @inline
 def sort_descending(order: Indices, values: Array, n: int, share: Scalar) -> None:
-    """order <- the positions of the n values in descending order, stable; few are out of order.
+    """Write to order the positions of the n values in descending order, stable; few are out of order.
 
-    A value goes before those that are less than `share` of it: smaller by more than rounding.
+    A value goes before values below `share` times it, which are smaller by more than rounding.
     """
     for i in range(n):
         j = i

@@ -1,4 +1,4 @@
-"""Covariance updates shared by rls, class_rls, owm and kalman: the fastest way for rows, and steps by gradients.
+"""Covariance updates shared by rls, class_rls, owm and kalman: the fastest algorithm for rows, and gradient steps.
 
 Shapes: P (p, p) symmetric, w (p, r), J (q, p), E (q, r), R (q, q) the noise of the rows.
 """
@@ -40,8 +40,8 @@ def learn_rows(
 ) -> int:
     """Learn rows with these noises; returns how many were learned.
 
-    Many rows of many features are learned in blocks; a block left unchanged, since one of its rows might be refused, is
-    learned row by row.
+    Many rows of many features are learned in blocks. If a row of a block might be refused, the block is learned row by
+    row.
     """
     predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     W, ff = np.ascontiguousarray(w.T), limits.ff  # W is w itself if it has one column
@@ -85,8 +85,8 @@ def learn_step(
 ) -> bool:
     """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    regained (q, q) is the covariance that is added along the rows before the next step; variances (p,) are those by
-    which rounding is measured, at least P's own.
+    regained (q, q) is the covariance that is added along the rows before the next step. Rounding is measured relative
+    to variances (p,), which are at least the diagonal of P.
     """
     variances = np.ascontiguousarray(np.diagonal(P) if variances is None else variances)
     if len(J) > 1:
@@ -102,14 +102,14 @@ def learn_step(
 
 
 class Change(NamedTuple):
-    """A step: P becomes P - V'V, and w moves by V'(L^-1 E); degraded if half of the digits of P are lost."""
+    """A step that replaces P by P - V'V and adds V'(L^-1 E) to w; degraded if half of the digits of P are lost."""
 
     V: Array
     L: Array
     degraded: bool
 
     def move(self, E: Array) -> Array:
-        """V'(L^-1 E)."""
+        """The change V'(L^-1 E) of w."""
         moved: Array = self.V.T @ solve_lower(self.L, E.copy())
         return moved
 
@@ -117,7 +117,7 @@ class Change(NamedTuple):
 def compute_change(
     P: Array, variances: Array, J: Array, R: Array, limits: Limits, regained: Array | None = None
 ) -> Change | None:
-    """The step by rows J of noise R, V = L^-1 J P with L L' = S = J P J' + R; None if too few digits would be left."""
+    """The step for rows J with noise R: V = L^-1 J P, L L' = S = J P J' + R; None if too few digits would be left."""
     V = J @ P
     S = V @ J.T + R
     factor = factor_covariance(variances, J, S, R, limits, regained)
@@ -137,7 +137,7 @@ def apply_change(P: Array, w: Array, change: Change, move: Array, degraded: Arra
 
 
 def solve_lower(L: Array, B: Array) -> Array:
-    """L^-1 B, which overwrites B."""
+    """Compute L^-1 B, overwriting B."""
     if len(L) == 1:
         B /= L[0, 0]
         return B

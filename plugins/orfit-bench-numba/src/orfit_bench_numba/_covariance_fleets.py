@@ -1,6 +1,6 @@
-"""Fleets of rls and class_rls: each member reads and writes its own P (d, d), 2 d^2 numbers of memory traffic a call.
+"""Fleets of rls and class_rls: each member reads and writes its own P (d, d), 2 d^2 numbers of memory traffic per call.
 
-A row along which P clearly keeps its digits is learned as in `_few_features`, all others as in `_covariance_row`.
+A row for which P clearly keeps its digits is learned as in `_few_features`, all others as in `_covariance_row`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def learn_members(
 ) -> None:
     """Learn the rows of members[begin:end] with these forgetting factors; counts them in `learned`.
 
-    W (N, c, d) holds the weights by output. A member stops before a row that is refused.
+    W (N, c, d) contains the weights by output. A member stops before a row that is refused.
     """
     one: Any = P.dtype.type(1)
     largest: Any = np.finfo(P.dtype).max / 4
@@ -69,9 +69,9 @@ def learn_members(
 
 @inline
 def measure_row(P: Array, x: Array, u: Array, w: Array, ff: Scalar, least: Scalar, most: Scalar) -> Any:
-    """u <- P x; whether the row is clearly safe, f = x'w, s = ff + x'P x, and an upper bound of |u|^2.
+    """Compute u <- P x; returns whether the row is clearly safe, f = x'w, s = ff + x'P x, and an upper bound of |u|^2.
 
-    By Cauchy-Schwarz u_i^2 <= P_ii x'P x, so that |u|^2 <= trace(P) x'P x; the bound has s for x'P x, which is rounded.
+    By Cauchy-Schwarz u_i^2 <= P_ii x'P x, so |u|^2 <= trace(P) x'P x. The bound uses s instead of the rounded x'P x.
     """
     multiply(P, x, u)  # reads P in order, so before its diagonal
     trace = sum_diagonal(P)
@@ -92,9 +92,9 @@ def sum_diagonal(P: Array) -> Any:
 
 @inline
 def move_weights(W: Array, z: Array, u: Array, s: Scalar, size: Scalar) -> Any:
-    """w <- w + u z_k / s for all outputs but the first, whose weights `update` changes; |u|^2 is at most `size`.
+    """Add u z_k / s to w for all outputs except the first, whose weights `update` changes; |u|^2 is at most `size`.
 
-    False, and nothing is changed, where a weight would not be finite, those of the first output included.
+    If a weight would not be finite, including those of the first output, change nothing and return False.
     """
     for k in range(len(z)):
         if not (is_small_step(z[k] / s, size) or is_step_finite(W[k], z[k] / s, u)):
@@ -108,7 +108,8 @@ def move_weights(W: Array, z: Array, u: Array, s: Scalar, size: Scalar) -> Any:
 def learn_row_each(P: Array, W: Array, X: Array, Y: Array, ff: Array, out: Array) -> Any:
     """Learn a row X (N, 1, d) with a target Y (N, 1) for each member; W (N, d). See `Kernel.bind_members`.
 
-    Returns how many learned: those before the first whose row is not clearly safe, or may make weights infinite.
+    Returns how many members learned: those before the first whose row is not clearly safe, or could make weights
+    infinite.
     """
     if not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
         return NOT_FINITE
@@ -126,12 +127,12 @@ def learn_row_each(P: Array, W: Array, X: Array, Y: Array, ff: Array, out: Array
 
 
 def operations(n: int, d: int) -> float:
-    """Of n rows with d features."""
+    """The number of operations for n rows with d features."""
     return 3.0 * n * d * d
 
 
 def bind_members(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
-    """`bind_members` of rls: None where no P is kept, for several outputs, and where blocks or threads are faster."""
+    """`bind_members` of rls: None if no P is stored, for several outputs, and if blocks or threads are faster."""
     size, d, outputs = s.w.shape
     if not hasattr(s, "P") or outputs > 1 or d >= MIN_FEATURES or useful_threads(operations(size, d)) > 1:
         return None
@@ -141,7 +142,7 @@ def bind_members(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
 
 
 def make_covariance_fleet_learn(learn: Any) -> Any:
-    """`fleet_learn` of rls and class_rls; by `learn` for each member where that takes blocks or keeps a basis."""
+    """Make `fleet_learn` of rls and class_rls; it calls `learn` per member if that uses blocks or stores a basis."""
     one_by_one = make_fleet_learn(learn)
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:

@@ -1,6 +1,6 @@
 """One row of recursive least squares: s = r + x'P x, v = P x / sqrt(s), w <- w + v e / sqrt(s), P <- (P - v v') / ff.
 
-W holds the weights by output, shape (c, d). A row is applied to P, W and degraded, or nothing is changed.
+W contains the weights by output, shape (c, d). A row either changes P, W and degraded, or nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def learn_row(
 ) -> Any:
     """Learn one row x with the errors z, which are overwritten; if it is refused, return False and change nothing.
 
-    variances (d,) are those by which rounding is measured, at least P's own; left is the least variance along x that
-    the next row finds.
+    Rounding is measured relative to variances (d,), which are at least the diagonal of P; left is the smallest variance
+    along x before the next row.
     """
     diagonal = np.empty(len(x), P.dtype)
     copy(diagonal, variances)
@@ -96,7 +96,7 @@ def learn_label(
 def apply_row(
     P: Array, W: Array, x: Array, z: Array, noise: Scalar, left: Scalar, limits: Limits, degraded: Array
 ) -> Any:
-    """See `learn_row`; rounding is measured by the variances of P."""
+    """See `learn_row`; rounding is measured relative to the variances of P."""
     diagonal = np.empty(len(x), P.dtype)
     for i in range(len(x)):
         diagonal[i] = P[i, i]
@@ -115,7 +115,7 @@ def apply_measured_row(
     limits: Limits,
     degraded: Array,
 ) -> Any:
-    """See `learn_row`; `diagonal` holds the variances."""
+    """See `learn_row`; `diagonal` contains the variances."""
     one, trace = P.dtype.type(1), P.dtype.type(0)
     u, v = np.empty(len(x), P.dtype), np.empty(len(x), P.dtype)
     multiply_symmetric(P, x, u)
@@ -137,7 +137,7 @@ def apply_measured_row(
 
 @inline
 def downdate_by_row(P: Array, v: Array, by: Scalar) -> None:
-    """P <- (P - v v') by."""
+    """Compute P <- (P - v v') by."""
     for i in range(len(v)):
         v_i = v[i]
         for j in range(len(v)):
@@ -146,7 +146,7 @@ def downdate_by_row(P: Array, v: Array, by: Scalar) -> None:
 
 @inline_reordered
 def multiply_symmetric(P: Array, x: Array, u: Array) -> None:
-    """u <- P x from the lower triangle: half the memory traffic."""
+    """Compute u <- P x from the lower triangle, with half the memory traffic."""
     d = len(x)
     u[:] = 0
     for i in range(0, d - 3, 4):
@@ -190,7 +190,7 @@ def is_update_finite(W: Array, v: Array, z: Array) -> Any:
 
 @inline
 def scale_errors(z: Array, y: Array, gain: Scalar) -> Any:
-    """z <- (y - z) gain; returns the sum of the |z_k|, NaN if one is NaN."""
+    """Compute z <- (y - z) gain; returns the sum of the |z_k|, or NaN if one is NaN."""
     total = z.dtype.type(0)
     for k in range(len(z)):
         z[k] = (y[k] - z[k]) * gain

@@ -1,4 +1,4 @@
-"""Rank-one updates of a basis, C' <- C' + v r' for row after row, delayed so that four share one pass over it.
+"""Rank-one updates of a basis, C' <- C' + v r' for each row, delayed so that four updates share one pass over it.
 
 Shapes: B (k, d), the basis without the delayed updates; row m of a block of four is y_m, learned with
 r_m = y_m - C_m a_m, where C_m' = B + sum_{l<m} v_l r_l' is the basis before it and a_m (k,) are the coordinates that
@@ -9,7 +9,8 @@ the method found, C_m^+ y_m or zero. Nothing of length d is formed before the bl
     R = (I + T)^-1 (Y - A B),    T_ml = v_l'a_m for l < m
 
 A row costs 2 d k flops for the residual, 2 d k for the update and 2 d k for the product with a row of the next block,
-in a fourth of a pass that reads and writes B. It goes by strips of columns, which stay in the second-level cache.
+in a quarter of a pass that reads and writes B. The pass processes strips of columns, which stay in the second-level
+cache.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from orfit_bench_numba._strip_products import subtract_combinations
 from orfit_bench_numba._work_space import aligned, round_up
 
 COLUMNS = 400
-"""Processed at a time, at most: a strip of B and of eight rows takes 186 kB for k = 50. Narrower ones take longer."""
+"""Largest width of a strip: a strip of B and of eight rows takes 186 kB for k = 50. Narrower strips take longer."""
 
 
 class Delayed(NamedTuple):
-    """The block of four rows that is learned: see above.
+    """The block of four rows that is being learned, see above.
 
     P (4, k) are the products B y_m, G (4, 4) the products y_l'y_m with l <= m. Rows (8, d) are those of this block and
     of the one before, whose updates are delayed until this block is begun. V, A and T are zero for rows that were not
@@ -47,7 +48,7 @@ class Delayed(NamedTuple):
 
 @inline
 def allocate(B: Array) -> Any:
-    """What is delayed before the first update, nothing; and zeros c, x, u, v (k,)."""
+    """Allocate an empty `Delayed`, and zeros c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
     square = np.zeros((2, 4, 4), kind)
     delayed = Delayed(
@@ -58,7 +59,7 @@ def allocate(B: Array) -> Any:
 
 @inline
 def multiply_basis(delayed: Delayed, m: int, c: Array) -> None:
-    """c <- C'y for row m, with the m updates before it."""
+    """Compute c <- C'y for row m, including the m updates before it."""
     copy(c, delayed.P[m])
     for i in range(m):
         a = delayed.G[i, m] - dot(delayed.A[i], c)  # r_i'y
@@ -68,9 +69,9 @@ def multiply_basis(delayed: Delayed, m: int, c: Array) -> None:
 
 @inline
 def find_coordinates(delayed: Delayed, m: int, inverse: Array, c: Array, a: Array) -> Any:
-    """a <- C^+ y for row m, with inverse = (C'C)^-1 and c = C'y; returns |r|, NaN where |y|^2 overflows.
+    """Compute a <- C^+ y for row m, with inverse = (C'C)^-1 and c = C'y; returns |r|, or NaN if |y|^2 overflows.
 
-    Before the root the error of |r|^2 is eps |y|^2, and that of a times c.
+    Before the square root is taken, the error of |r|^2 is eps |y|^2 plus the error of a times c.
     """
     multiply(inverse, c, a)
     energy = delayed.G[m, m]
@@ -89,20 +90,20 @@ def delay(delayed: Delayed, m: int, a: Array, step: Scalar, v: Array) -> None:
 
 @inline
 def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> None:
-    """(C'C)^-1 becomes that of C'C + weight^2 v v' (Sherman-Morrison), for u = (C'C)^-1 v, which is overwritten."""
+    """Replace (C'C)^-1 by (C'C + weight^2 v v')^-1 (Sherman-Morrison), for u = (C'C)^-1 v, which is overwritten."""
     scale = weight / np.sqrt(v.dtype.type(1) + weight * dot(v, u) * weight)
     for k in range(len(u)):
         u[k] *= scale
     for k in range(len(u)):
         for j in range(len(u)):
-            inverse[k, j] -= u[k] * u[j]  # symmetric to the last bit: asymmetry from rounding would grow
+            inverse[k, j] -= u[k] * u[j]  # exactly symmetric, since asymmetry from rounding would grow
 
 
 @inline
 def error_growth(s: Scalar) -> Any:
-    """How much larger an error of the inverse may become along a row that was learned, for s = step a'c, at least 1.
+    """Factor, at least 1, by which an error of the inverse can grow along a learned row, for s = step a'c.
 
-    It is multiplied by (1 - s)^2, or by 1 - 2 s where rounding makes |r|^2 negative and zero replaces it.
+    The error is multiplied by (1 - s)^2, or by 1 - 2 s if rounding makes |r|^2 negative and zero replaces it.
     """
     one: Any = type(s)(1)
     return max(one, s + s - one, (s - one) * (s - one))
@@ -110,9 +111,9 @@ def error_growth(s: Scalar) -> Any:
 
 @inline
 def begin_block(B: Array, delayed: Delayed, X: Array, i: int, has_coordinates: bool) -> None:
-    """Apply what is delayed, B <- B + V'R, and form the products of rows i to i + 3 of X; i is a multiple of 4.
+    """Apply delayed updates, B <- B + V'R, and compute the products of rows i to i + 3 of X; i is a multiple of 4.
 
-    The last row of X stands for rows beyond it. has_coordinates: whether A may be other than zero.
+    The last row of X replaces rows beyond the end. has_coordinates: whether A can be nonzero.
     """
     V, A, T, P, G, rows = delayed
     half = i % 8
@@ -122,7 +123,7 @@ def begin_block(B: Array, delayed: Delayed, X: Array, i: int, has_coordinates: b
     P[:] = 0
     G[:] = 0
     d = B.shape[1]
-    width = round_up(-(-d // -(-d // COLUMNS)), 8)  # of equal strips, as few as may be
+    width = round_up(-(-d // -(-d // COLUMNS)), 8)  # as few strips of equal width as possible
     for begin in range(0, d, width):
         end = min(begin + width, d)
         y = Y[0, begin:end], Y[1, begin:end], Y[2, begin:end], Y[3, begin:end]
@@ -139,13 +140,13 @@ def begin_block(B: Array, delayed: Delayed, X: Array, i: int, has_coordinates: b
 
 @inline
 def finish(B: Array, delayed: Delayed, X: Array, learned: int, has_coordinates: bool) -> None:
-    """Apply what is delayed after the last row that was learned."""
+    """Apply the updates delayed after the last learned row."""
     begin_block(B, delayed, X, round_up(learned, 4), has_coordinates)
 
 
 @inline_reordered
 def solve_triangle(y: Any, T: Array) -> None:
-    """Y <- (I + T)^-1 Y for a strip of columns, T strictly lower triangular."""
+    """Compute Y <- (I + T)^-1 Y for a strip of columns, with T strictly lower triangular."""
     y_0, y_1, y_2, y_3 = y
     t_10, t_20, t_21, t_30, t_31, t_32 = T[1, 0], T[2, 0], T[2, 1], T[3, 0], T[3, 1], T[3, 2]
     for j in range(len(y_0)):
@@ -159,7 +160,7 @@ def solve_triangle(y: Any, T: Array) -> None:
 
 @inline
 def add_gram(z: Any, G: Array) -> None:
-    """G <- G + Z Z', its upper triangle, for a strip of columns."""
+    """Compute the upper triangle of G <- G + Z Z' for a strip of columns."""
     for i in range(4):
         for j in range(i, 4):
             G[i, j] += dot(z[i], z[j])
@@ -167,7 +168,7 @@ def add_gram(z: Any, G: Array) -> None:
 
 @inline_reordered
 def update_strip(B: Array, begin: int, end: int, V: Array, r: Any, z: Any, P: Array) -> None:
-    """B <- B + V'R and P <- P + Z B', for a strip of columns."""
+    """Compute B <- B + V'R and P <- P + Z B' for a strip of columns."""
     r_0, r_1, r_2, r_3 = r
     z_0, z_1, z_2, z_3 = z
     zero = B.dtype.type(0)

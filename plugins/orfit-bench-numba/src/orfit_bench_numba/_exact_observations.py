@@ -1,7 +1,7 @@
-"""Kalman updates by rows observed without noise, in NumPy: they cost matrix products and one decomposition.
+"""Kalman updates for rows observed without noise, in NumPy: they cost matrix products and one decomposition.
 
-A combination of rows whose remaining variance is only rounding, relative to the covariance whose diagonal was `scale`,
-is known exactly. It is left out, like a linearly dependent row.
+A combination of rows is known exactly if its remaining variance is only rounding, relative to the covariance with the
+diagonal `scale`. It is left out, like a linearly dependent row.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from orfit_bench_numba._symmetric import symmetrize
 
 
 def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """Sigma <- (I - K X')Sigma(I - K X')' + K R K' with K = Sigma X (R + X'Sigma X)^+: an error of K is squared.
+    """Correction for singular R in Joseph form, P <- (I - K J) P (I - K J)' + K R K' with K = P J' (J P J' + R)^+.
 
-    What is left of a variance that is known exactly is rounding, which the next rows would divide by.
+    In this form errors of K enter only squared. A direction that becomes known exactly keeps a variance of pure
+    rounding; it is set to zero so that later rows do not divide by it.
     """
     P, R = s.covariance, p.observation_noise
     K, H, least = exact_gain(P, J, R, s.scale)
@@ -38,6 +39,6 @@ def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def subtract_product(P: Array, K: Array, B: Array) -> None:
-    """P <- P - K B in place, for K (p, q) and B (q, p)."""
+    """Compute P <- P - K B in place, for K (p, q) and B (q, p)."""
     (gemm,) = get_blas_funcs(("gemm",), (P,))
-    gemm(-1, B.T, K.T, beta=1, c=P.T, overwrite_c=1)  # what C order holds by rows, BLAS takes by columns
+    gemm(-1, B.T, K.T, beta=1, c=P.T, overwrite_c=1)  # a C-order array is its transpose for BLAS

@@ -1,7 +1,7 @@
-"""ORFit with a limited memory and few features: rows are learned in coordinates that are the features themselves.
+"""ORFit with a limited memory and few features: the features themselves are the coordinates.
 
-It needs no orthonormal basis of the rows, and so no matrix products outside the loop over rows. In that loop,
-`_truncated_basis` works on fewer numbers where there are more features than directions and rows of a block.
+Thus no orthonormal basis of the rows is needed, and no matrix products outside the loop over rows. `_truncated_basis`
+works on fewer numbers in that loop if there are more features than directions and rows of a block together.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from orfit_bench_numba._finite import NOT_FINITE, is_finite
 from orfit_bench_numba._truncated_basis import reorthonormalize
 
 MAX_FEATURES = 200
-"""Features up to which rows of a chunk are learned so."""
+"""Largest number of features for which rows of a chunk are learned in this way."""
 MAX_FEATURES_OF_ONE = 1000
-"""The same for a chunk of one row, which would be a block by itself."""
+"""The largest number of features for a chunk of one row, which would be a separate block."""
 
 
 def learn_few_features(
@@ -57,7 +57,10 @@ def learn_features(
     Y: Array,
     out: Array,
 ) -> Any:
-    """The same. values: those of the directions, their errors, if any, and whether half of the digits is lost."""
+    """Learn rows as `learn_few_features`; returns also the values of the directions, their errors and the verdict.
+
+    The errors may be empty; the verdict is whether half of the digits are lost.
+    """
     if not checked and not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
         return NOT_FINITE
     k = max(count_moderate(X, Y, edge, 1 / edge), 1)
@@ -69,7 +72,7 @@ def learn_features(
 
 @inline
 def allocate(w: Array, width: int, k: int) -> tuple[Memory, tuple[Array, Array], tuple[Array, Array, Array]]:
-    """Room for a memory of `width` directions, for H and the sizes of k rows, and work space."""
+    """Allocate a memory of `width` directions, H and the sizes of k rows, and work space."""
     (d, c), kind = w.shape, w.dtype
     memory = Memory(np.zeros((d, width), kind), np.zeros(width, kind), np.zeros((d, c), kind), np.zeros(width, kind))
     room = np.empty((5, max(d, width, c)), kind)
@@ -91,7 +94,7 @@ def learn_moderate_rows(
     Y: Array,
     out: Array,
 ) -> Any:
-    """Learn the first rows of X, as many as Y has, in this space; returns how many were learned."""
+    """Learn the first rows of X, one for each row of Y, in this space; returns how many were learned."""
     memory, (H, size), buffers = space
     n, d, k, Z = count[0], len(w), len(Y), memory.Z
     alone = k == 1
@@ -138,7 +141,7 @@ def store(basis: Array, values: tuple[Array, Array, Array], memory: Memory, n: i
 
 @inline
 def normalize(h: Array, x: Array) -> Any:
-    """h <- x / size; returns size, the largest |x_j|."""
+    """Compute h <- x / size; returns size, the largest |x_j|."""
     size = h.dtype.type(0)
     for j in range(len(x)):
         size = max(size, abs(x[j]))

@@ -1,8 +1,8 @@
 """Recursive least squares for few features and one output: w <- w + u e / s, P <- (P - u u' / s) / ff with u = P x.
 
-Row by row, in two passes over P, which lies in the fastest cache. A row is learned only if cheap bounds show that P
-keeps its digits along it (`_precision_guard`); all others are left to `_sequential_rls`, whose passes over P for four
-rows take longer up to MAX_FEATURES.
+Rows are learned one by one, in two passes over P, which fits in the fastest cache. A row is learned only if cheap
+bounds show that P keeps its digits along it (`_precision_guard`). All other rows are left to `_sequential_rls`, whose
+passes over P for four rows take longer up to MAX_FEATURES.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
     least, most = accepted_variances(ff)
     for t in range(len(X)):
         x = X[t]
-        multiply(P, x, u)  # not in a helper with what follows, which would take a third longer
+        multiply(P, x, u)  # a common helper for this and the lines below would take a third longer
         along, f, energy = inner_products(x, u, w)
         s = ff + along
         if len(out):
@@ -54,14 +54,14 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
 
 @inline
 def accepted_variances(ff: Scalar) -> Any:
-    """The least and the largest variance that `judge` accepts."""
+    """The smallest and the largest variance that `judge` accepts."""
     eps = np.finfo(type(ff)).eps
     return ff * (1 - np.sqrt(eps)), ff / eps ** (2 / 3)
 
 
 @inline_reordered
 def inner_products(x: Array, u: Array, w: Array) -> Any:
-    """x'u, x'w and x'x."""
+    """The products x'u, x'w and x'x."""
     along, f, energy = x.dtype.type(0), x.dtype.type(0), x.dtype.type(0)
     for j in range(len(x)):
         along += x[j] * u[j]
@@ -72,7 +72,7 @@ def inner_products(x: Array, u: Array, w: Array) -> Any:
 
 @inline
 def update(P: Array, w: Array, u: Array, z: Scalar, share: Scalar, by: Scalar) -> Any:
-    """w <- w + z u, P <- (P - share u u') by; returns the new trace. (u_i u_j) first: P stays symmetric to the bit."""
+    """w <- w + z u, P <- (P - share u u') by; returns the new trace. u_i u_j comes first, so P is exactly symmetric."""
     trace = w.dtype.type(0)
     for i in range(len(u)):
         w[i] += z * u[i]

@@ -10,14 +10,14 @@ from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 
 NOT_FINITE = -1
-"""What `learn` returns for a chunk with a row that is not finite: one such number makes all weights so."""
+"""Result of `learn` for a chunk with a row that is not finite: such a row would make all weights non-finite."""
 
 
 @inline
 def is_small_step(a: Scalar, size: Scalar) -> Any:
-    """Whether w + a x is surely finite for every finite w, where |x|^2 is at most `size`; False for NaN.
+    """Whether w + a x is certainly finite for every finite w, if |x|^2 is at most `size`; False for NaN.
 
-    Then |a x_j| is at most the root of the largest number, which is too small to change the largest one.
+    Then |a x_j| is at most the square root of the largest number, which is too small to change the largest number.
     """
     return a * a * size < np.finfo(type(a)).max
 

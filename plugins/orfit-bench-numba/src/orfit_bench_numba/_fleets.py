@@ -1,7 +1,7 @@
-"""Many learners by one call, on as many threads as the user allows: compiled functions release the GIL.
+"""Many learners in one call, on the number of threads that the user allows; compiled functions release the GIL.
 
-The compiled functions of fleets take members begin to end of a call. Each calls the helpers of the kernel of one
-learner for the rows of a member, so that no rule is written twice.
+The compiled functions of fleets process the members begin to end of a call. For the rows of a member they call the
+helpers of the kernel for a single learner, so no rule is written twice.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from orfit_bench.kernels.threads import allowed_threads
 
 MIN_OPERATIONS = 1e6
-"""Operations of a call below which starting a thread takes longer than it saves: about 0.1 ms."""
+"""With fewer operations per call, starting a thread (about 0.1 ms) costs more than it saves."""
 
 
 def on_threads(act: Callable[[int, int], Any], count: int, operations: float) -> None:
-    """Call act(begin, end) for consecutive parts of `count` members, each on a thread of its own."""
+    """Call act(begin, end) for consecutive parts of `count` members, each on a separate thread."""
     threads = min(useful_threads(operations), max(count, 1))
     parts = [(count * k // threads, count * (k + 1) // threads) for k in range(threads)]
     failures: list[BaseException] = []
@@ -32,12 +32,12 @@ def on_threads(act: Callable[[int, int], Any], count: int, operations: float) ->
 
 
 def useful_threads(operations: float) -> int:
-    """The number of threads for a call with so many operations."""
+    """The number of threads for a call with this number of operations."""
     return allowed_threads() if operations > MIN_OPERATIONS else 1
 
 
 def _note_failure(act: Callable[[int, int], Any], begin: int, end: int, failures: list[BaseException]) -> None:
-    """Call act(begin, end); an exception is noted, so that no thread is left running."""
+    """Call act(begin, end) and store an exception, so that no thread is left running."""
     try:
         act(begin, end)
     except BaseException as error:

@@ -1,9 +1,9 @@
 """Gradient steps, w <- w + step e x (LMS), optionally divided by eps + x'x (NLMS).
 
-Two flops an entry for the prediction, two for x'x and two for the step. A plain step and the prediction of the next row
-are one pass, which reads both rows and w and writes w; NLMS takes two passes. The speed at which rows arrive from the
-cache is the limit. Whether the weights are finite is checked once, after the chunk; if they are not, the chunk is
-learned again with a check of every step.
+An entry costs two flops for the prediction, two for x'x and two for the step. A plain step and the prediction of the
+next row share one pass, which reads both rows and w and writes w; NLMS takes two passes. The limit is the speed at
+which rows are read from the cache. Whether the weights are finite is checked once, after the chunk; if they are not,
+the chunk is learned again with a check in every step.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def bind_rows(s: Any, step: Array, eps: float | None) -> Callable[[Array, Array,
 
 @compiled("w r f b r f")
 def learn_row(w: Array, step: Array, eps: Scalar, normalized: bool, x: Array, y: Scalar) -> Any:
-    """Learn one row: returns 1, 0 if w would not be finite, or NOT_FINITE if x is not; then nothing changes."""
+    """Learn one row; returns 1. If w would not be finite (0) or x is not finite (NOT_FINITE), nothing changes."""
     f, square = dot_products(w, x)
     return apply_row(w, step[0], eps, normalized, x, y - f, square)
 
 
 @inline
 def apply_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, e: Scalar, square: Scalar) -> Any:
-    """Learn one row with the error e and square x'x; returns as `learn_row`."""
+    """Learn one row with the error e and the square x'x; same results as `learn_row`."""
     energy = eps + square if normalized else w.dtype.type(1)
     gain, tiny = e * (step / energy), least_normal(e)
     if normalized and not (is_divisor(energy, step / energy, tiny) and is_exact(gain, e, tiny)):
@@ -81,14 +81,14 @@ def apply_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, e
 
 @inline
 def least_normal(e: Scalar) -> Any:
-    """The number of e's type above which a sum of squares or a quotient did not underflow."""
+    """The number, in the type of e, above which a sum of squares or a quotient did not underflow."""
     info = np.finfo(type(e))
     return info.tiny / info.eps
 
 
 @inline_reordered
 def dot_products(w: Array, x: Array) -> Any:
-    """w'x and x'x."""
+    """The products w'x and x'x."""
     f, square = w.dtype.type(0), w.dtype.type(0)
     for j in range(len(w)):
         f += w[j] * x[j]
@@ -100,7 +100,7 @@ def dot_products(w: Array, x: Array) -> Any:
 def learn_rows_single_output(
     w: Array, step: Array, eps: Scalar, normalized: bool, X: Array, y: Array, out: Array
 ) -> Any:
-    """Learn row by row, with an entry of `step` for each or one for all; returns how many were learned.
+    """Learn row by row, with an entry of `step` per row or one for all rows; returns how many were learned.
 
     NOT_FINITE if X or y is not finite; then nothing has changed.
     """
@@ -123,10 +123,10 @@ def learn_rows_single_output(
 
 @inline_reordered
 def take_plain_steps(w: Array, step: Array, X: Array, y: Array, out: Array) -> Any:
-    """Learn row by row without a check and a division; returns the number of rows.
+    """Learn row by row without checks and divisions; returns the number of rows.
 
-    The pass that changes w also predicts the next row by it, so that w is read once a row and rows arrive evenly. All
-    loops are in one function: with a function for each, 16 features took 1.6 times as long.
+    The pass that changes w also predicts the next row, so that w is read once per row and rows are read evenly. All
+    loops are in one function: with separate functions, 16 features took 1.6 times as long.
     """
     n, f = len(X), w.dtype.type(0)
     for j in range(len(w) if n else 0):
@@ -156,7 +156,7 @@ def take_steps(
         e, energy = y[i] - f, eps + square if normalized else w.dtype.type(1)
         share, tiny = here / energy, least_normal(w[0])
         gain = e * share
-        # an infinite gain makes w infinite: then the chunk is learned again, carefully
+        # an infinite gain makes w infinite; the chunk is then learned again with `careful`
         if careful or not (is_divisor(energy, share, tiny) and keeps_digits(gain, e, tiny)):
             if apply_row(w, here, eps, normalized, x, e, square) != 1:
                 return i

@@ -1,4 +1,4 @@
-"""Gradient steps by the gradients J (q, p) and errors E (q, r) of a block of rows."""
+"""Gradient steps for the gradients J (q, p) and errors E (q, r) of a block of rows."""
 
 from __future__ import annotations
 

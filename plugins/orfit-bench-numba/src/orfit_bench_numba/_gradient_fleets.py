@@ -61,7 +61,7 @@ def learn_members_of_outputs(
     begin: int,
     end: int,
 ) -> None:
-    """The same with several outputs, W (N, d, c)."""
+    """Learn the rows of members[begin:end] with several outputs, W (N, d, c), as `learn_members`."""
     for j in range(begin, end):
         rows = slice(starts[j], starts[j + 1])
         predictions = out[rows]
@@ -74,7 +74,7 @@ def learn_members_of_outputs(
 def learn_row_each(W: Array, X: Array, Y: Array, step: Array, eps: Array, normalized: bool, out: Array) -> Any:
     """Learn a row X (N, 1, d) with a target Y (N, 1) for each member; W (N, d). See `Kernel.bind_members`.
 
-    Returns how many learned: those before the first whose weights would not be finite.
+    Returns how many members learned: those before the first whose weights would not be finite.
     """
     if not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
         return NOT_FINITE
@@ -88,12 +88,12 @@ def learn_row_each(W: Array, X: Array, Y: Array, step: Array, eps: Array, normal
 
 
 def operations(n: int, d: int, c: int) -> float:
-    """Of n rows with d features and c outputs."""
+    """The number of operations for n rows with d features and c outputs."""
     return 4.0 * n * d * c
 
 
 def bind_members(s: Any, p: Any, normalized: bool) -> Callable[[Array, Array, Array], int] | None:
-    """`bind_members` of lms, or of nlms if normalized: None for several outputs, and where threads are faster."""
+    """`bind_members` of lms, or of nlms if normalized: None for several outputs, and if threads are faster."""
     size, d, c = s.w.shape
     if c > 1 or useful_threads(operations(size, d, c)) > 1:
         return None
@@ -104,7 +104,7 @@ def bind_members(s: Any, p: Any, normalized: bool) -> Callable[[Array, Array, Ar
 
 
 def make_gradient_fleet_learn(normalized: bool) -> Any:
-    """`fleet_learn` of lms, or of nlms if normalized."""
+    """Make `fleet_learn` of lms, or of nlms if normalized."""
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
         learned, dtype, info = np.zeros(len(p.members), np.int64), X.dtype, np.finfo(X.dtype)

@@ -15,7 +15,7 @@ from orfit_bench_numba._normalized_step import is_divisor, is_exact, step_output
 def learn_several_outputs(
     w: Array, X: Array, Y: Array, step: Array, eps: float, normalized: bool, out: Array | None
 ) -> int:
-    """The same for w (p, c) with c > 1."""
+    """Learn rows by gradient steps for w (p, c) with c > 1; returns how many were learned."""
     info, predictions, before = np.finfo(X.dtype), np.empty((0, 0), X.dtype) if out is None else out, w.copy()
     how = (step, eps, info.tiny / info.eps, normalized, predictions)
     if learn_rows(w, X, Y, *how, False) == len(X):
@@ -32,7 +32,7 @@ def learn_rows(
 ) -> Any:
     """Learn row by row; returns how many were learned. With `careful`, stops before w would not be finite.
 
-    Without it, returns NOT_FINITE if w is not finite at the end.
+    Without `careful`, returns NOT_FINITE if w is not finite at the end.
     """
     return take_steps_of_outputs(w, X, Y, step, eps, tiny, normalized, out, careful)
 
@@ -60,9 +60,9 @@ def take_steps_of_outputs(
 def step_outputs(
     w: Array, x: Array, e: Array, step: Scalar, eps: Scalar, tiny: Scalar, normalized: bool, careful: bool
 ) -> Any:
-    """One step for the errors e (c,), which are overwritten; returns False, without a change of w, if it is refused.
+    """Take one step for the errors e (c,), which are overwritten; if it is refused, change nothing and return False.
 
-    It is refused, with `careful` or where quotients over- or underflow, if w would not be finite.
+    With `careful`, or if quotients over- or underflow, a step is refused if w would not be finite.
     """
     share, exact = step, True
     if normalized:

@@ -1,9 +1,9 @@
 """Orthogonalize a basis and a block of rows by the Cholesky factor of their Gram matrix.
 
-This takes two passes over the numbers, where `_block_gram_schmidt` takes five. With G = [U; X][U; X]' = L L' and F =
-L^-1 the rows of F [U; X] are orthonormal: the basis, orthonormal to rounding again, followed by the new directions.
-The rows of L[n:] are the coordinates of X. All results are combinations of U and X, so the orthonormal rows are never
-formed. The weights w join the product, which so has the predictions and the squared norms of the rows.
+This takes two passes over the numbers; `_block_gram_schmidt` takes five. With G = [U; X][U; X]' = L L' and F = L^-1 the
+rows of F [U; X] are orthonormal: the basis, again orthonormal to rounding, followed by the new directions. The rows of
+L[n:] are the coordinates of X. All results are combinations of U and X, so the orthonormal rows are never formed. The
+weights w are part of the product, which thus also contains the predictions and the squared norms of the rows.
 
 The Gram matrix squares the condition number, so this is used only for rows far from the span of those before them.
 A row costs (n + k + c)^2 p / k flops. Allocated: arrays of shape (n + k + c, n + k + c) and (n + k + c, 512).
@@ -31,15 +31,15 @@ class GramBlock(NamedTuple):
 
 
 def orthogonalize(U: Array, X: Array, Y: Array, w: Array) -> GramBlock | None:
-    """The first rows of X, with targets Y (k, c) and weights w (p, c); None if that is possible for at most half of X.
+    """Orthogonalize the first rows of X, with targets Y (k, c) and weights w (p, c); None if at most half are possible.
 
-    Blocks with a number that is not moderate, see `count_safe_rows`, or not finite, are left to others.
+    Blocks with numbers that are not moderate, see `count_safe_rows`, or not finite are left to other functions.
     """
     n, k, edge = len(U), len(X), moderate_edge(X.dtype)
     near, energy = np.sum(np.square(U @ X[0])), X[0] @ X[0]
     if (
         4 * (n + k) > X.shape[1] or not (energy - near) * MAX_GROWTH > energy + near
-    ):  # if the first row is close to U, so are mostly the next
+    ):  # if the first row is close to U, most of the next rows are too
         return None
     G = multiply_all(U, X, np.ascontiguousarray(w.T))
     squares, products = np.diagonal(G)[: n + k], G[n + k :, n : n + k].T

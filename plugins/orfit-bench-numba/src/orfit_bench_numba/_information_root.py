@@ -1,11 +1,11 @@
 """RLS in the square-root form, row by row with Givens rotations: R upper triangular, R'R the information.
 
 A row x is rotated into R from the first column to the last, which leaves b with R z = b for the change z of w.
-Directional forgetting takes (1 - ff) L x x'L / (x'L x) from L = R'R: with u = R x / |R x| the rotations that turn
-(sqrt(1 - ff) u, sqrt(ff)) into (0, 1) take it from R (Stewart, 1979; LINPACK's dchdd), and nothing cancels.
+Directional forgetting subtracts (1 - ff) L x x'L / (x'L x) from L = R'R: with u = R x / |R x| the rotations that turn
+(sqrt(1 - ff) u, sqrt(ff)) into (0, 1) remove it from R without cancellation (Stewart, 1979; LINPACK's dchdd).
 
-A row takes 3 d^2 flops (7 d^2 with directional forgetting). It is written to a second R, so that a row that is refused
-changes nothing. R and W, which holds the weights by output (c, d), are written.
+A row takes 3 d^2 flops (7 d^2 with directional forgetting). The result is written to a second R, so that a refused row
+changes nothing. R and the weights by output W (c, d) are written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from orfit_bench_numba._precision_guard import copy, dot
 
 
 def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Learn rows; returns how many: the next one was refused."""
+    """Learn rows until one is refused; returns how many were learned."""
     W = np.ascontiguousarray(s.w.T)  # w itself if it has one column
     ff, directional = p.forgetting_factor, p.forgetting == "directional"
     predictions = np.empty((0, 0), X.dtype) if out is None else out
@@ -105,7 +105,7 @@ def learn_root_rows(
 
 @inline
 def scale(x: Array, unit: Array) -> Any:
-    """unit = x / max |x_i|; returns |x|."""
+    """Compute unit = x / max |x_i|; returns |x|."""
     largest = type(x[0])(0)
     for i in range(len(x)):
         largest = max(largest, abs(x[i]))
@@ -116,7 +116,7 @@ def scale(x: Array, unit: Array) -> Any:
 
 @inline
 def project(R: Array, x: Array, u: Array) -> Any:
-    """u = R x / |R x|; False where R x is zero."""
+    """Compute u = R x / |R x|; False if R x is zero."""
     largest = type(x[0])(0)
     for i in range(len(x)):
         u[i] = dot(R[i, i:], x[i:])
@@ -133,7 +133,7 @@ def project(R: Array, x: Array, u: Array) -> Any:
 
 @inline_reordered
 def remove_direction(R: Array, u: Array, v: Array, ff: Scalar) -> None:
-    """R with R'(I - (1 - ff) u u')R in place of R'R."""
+    """Change R so that R'R becomes R'(I - (1 - ff) u u')R."""
     d, a, share = len(u), np.sqrt(ff), np.sqrt(type(ff)(1) - ff)
     v[:] = 0
     for m in range(d):
@@ -149,7 +149,7 @@ def remove_direction(R: Array, u: Array, v: Array, ff: Scalar) -> None:
 
 @inline_reordered
 def add_direction(R: Array, u: Array, v: Array, share: Scalar) -> None:
-    """R with R'(I + share^2 u u')R in place of R'R."""
+    """Change R so that R'R becomes R'(I + share^2 u u')R."""
     d, one = len(u), type(share)(1)
     v[:] = 0
     for i in range(d):
@@ -179,7 +179,7 @@ def rotate_row(R: Array, B: Array, kept: Scalar, x: Array, e: Array, b: Array) -
 
 @inline
 def measure_forgotten(R: Array, B: Array, kept: Scalar, x: Array) -> Any:
-    """(eps sum |x_i| / R_ii)^2 / s of the R that is kept, with s = 1 + x'P x from the R that the row gives, B."""
+    """(eps sum |x_i| / R_ii)^2 / s for the kept R, where s = 1 + x'P x is computed from B, the R after the row."""
     size, root = type(kept)(0), type(kept)(1)  # root^2 = s, the quotient of the determinants of B'B and R'R
     for i in range(len(x)):
         deviation = type(kept)(1) / (kept * R[i, i])
@@ -191,7 +191,7 @@ def measure_forgotten(R: Array, B: Array, kept: Scalar, x: Array) -> Any:
 
 @inline_reordered
 def rotate(r: Array, turned: Array, x: Array, begin: int, c: Scalar, s: Scalar, kept: Scalar) -> None:
-    """turned = c kept r + s x and x <- c x - s kept r, from column `begin`."""
+    """Compute turned = c kept r + s x and x <- c x - s kept r, from column `begin`."""
     c_r, s_r = c * kept, s * kept
     for j in range(begin, len(x)):
         new = c_r * r[j] + s * x[j]
@@ -201,7 +201,7 @@ def rotate(r: Array, turned: Array, x: Array, begin: int, c: Scalar, s: Scalar, 
 
 @inline
 def solve_upper(R: Array, b: Array) -> None:
-    """b <- R^-1 b for each row of b."""
+    """Compute b <- R^-1 b for each row of b."""
     d = len(R)
     for k in range(len(b)):
         for m in range(d):

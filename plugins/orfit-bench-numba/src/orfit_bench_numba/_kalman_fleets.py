@@ -1,4 +1,4 @@
-"""Fleets of kalman: each member has its own covariance, motion and noise; rows are learned as in `_kalman_rows`."""
+"""Fleets of kalman: each member has separate covariance, motion and noise; rows are learned as in `_kalman_rows`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def learn_members(
 ) -> None:
     """Learn the rows of members[begin:end], with these noises (n,); counts them in `learned`.
 
-    W (N, c, d) holds the means by output. `motion` has an entry for each member, or one for all; the records are empty.
+    W (N, c, d) contains the means by output. `motion` has one entry per member, or one for all; the records are empty.
     """
     f, F, q, Q, moves, U = motion
     work, owner = allocate(W[0], max(F.shape[1], Q.shape[1]))
@@ -64,15 +64,15 @@ def learn_members(
 
 @inline
 def own_entry(a: Array, j: int) -> Any:
-    """Entry j of an array with one for each member, or the only one."""
+    """Entry j of an array with one entry per member, or its only entry."""
     k = j if len(a) > 1 else 0
     return a[k : k + 1]
 
 
 def make_kalman_fleet_learn(learn: Any, collect_motion: Any, no_records: Any) -> Any:
-    """`fleet_learn` of kalman, from functions of the kernel of one learner.
+    """Make `fleet_learn` of kalman from functions of the kernel of one learner.
 
-    By `learn` for each member where a row has no noise, where the state has a root, and for many features.
+    It calls `learn` per member if a row has no noise, if the state has a root, and for many features.
     """
     one_by_one = make_fleet_learn(learn)
 

@@ -1,4 +1,4 @@
-"""The rows of a Kalman filter whose state moves: P <- F P F' + Q, then the correction by the row, or neither.
+"""Rows of a Kalman filter with a moving state: P <- F P F' + Q, then the correction; a refused row does neither.
 
 If F and Q are numbers or diagonals, P is read for u = P x and written once, 7 flops an entry. A matrix F takes 3 d^3
 flops, for F P and one triangle of (F P)F', near the rate of matrix products. Nothing is written before a row is
@@ -21,10 +21,10 @@ from orfit_bench_numba._precision_guard import copy
 
 
 class Motion(NamedTuple):
-    """How the state moves before each row; a matrix or a vector of size 0 is not given, one entry may stand for all.
+    """How the state moves before each row; arrays of size 0 are not given, and one entry can stand for all rows.
 
     f (n, 1 or d) or F (n, d, d) are the transitions, q (n, 1 or d) or Q (n, d, d) the process noises, and moves (n, 2)
-    tells which of both take effect. The controls U (n, c, d) are added to the means; none if n is 0.
+    says which of the two take effect. The controls U (n, c, d) are added to the means; none if n is 0.
     """
 
     f: Array
@@ -49,7 +49,7 @@ def learn_moving_rows(
     out: Array,
     records: tuple[Array, Array, Array, Array],
 ) -> Any:
-    """Learn rows with these noises; returns how many: the next one was refused. Rows with NaN in y are only predicted.
+    """Learn rows with these noises until one is refused; returns how many. Rows with NaN in y are only predicted.
 
     The records (n, d, c) and (n, d, d) of the moments before and after each correction are not filled if n is 0.
 
@@ -77,9 +77,9 @@ def learn_moving_row(
     x: Array,
     y: Scalar,
 ) -> Any:
-    """Learn one row x with one target y, not the very first; returns 1, or 0 if it is refused and nothing has changed.
+    """Learn one row x with one target y, but not the first row; returns 1, or 0 if it is refused and nothing changed.
 
-    The motion is that of one row, see `Motion`. A missing y leaves x out of all sums, so that x is checked then.
+    The motion is that of one row, see `Motion`. If y is missing, x is in no sum and is checked separately.
     """
     if np.isnan(y) and not is_finite(x):
         return 0

@@ -1,7 +1,7 @@
-"""One row of a Kalman filter whose state moves: its prediction, in work space, and its correction.
+"""One row of a Kalman filter with a moving state: its prediction, in work space, and its correction.
 
 Shapes: P (d, d), W (c, d) the means by output, x (d,), y (c,); f, F, q and Q are the motion of one row, see
-`_kalman_rows.Motion`, and `moving` tells whether the transition and the process noise take effect.
+`_kalman_rows.Motion`, and `moving` says whether the transition and the process noise take effect.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from orfit_bench_numba._work_space import aligned
 
 
 class Work(NamedTuple):
-    """Work space for one row, and what its prediction finds: A (c, d) the means, M the covariance.
+    """Work space for one row, and the results of its prediction: A (c, d) the means, M the covariance.
 
-    N (d, d) is M if a matrix moves the state, otherwise (0, 0); tile is for its product. Of the other vectors u (d,) is
-    M x, `diagonal` that of M, or the larger variances of the terms of which it was computed, and g and h are those of a
-    motion without matrices. z (c,) are predictions of y, then its errors, and v (d,) is the gain.
+    N (d, d) is M if a matrix moves the state, otherwise it has shape (0, 0); tile is work space for its product. u (d,)
+    is M x, `diagonal` is the diagonal of M, or the larger variances of the terms from which it was computed, and g and
+    h are the diagonals of a motion without matrices. z (c,) are predictions of y, then its errors, and v (d,) is the
+    gain.
     """
 
     N: Array
@@ -50,7 +51,7 @@ class Work(NamedTuple):
 
 @inline
 def allocate(W: Array, size: int) -> Any:
-    """Work space for means W (c, d), and for matrices of motion (size, size), and its owner, which is to be held."""
+    """Allocate work space for means W (c, d) and matrices of motion (size, size); returns it and its owner to hold."""
     c, d = W.shape
     owner = aligned(1, size * size + tile_size(size) + (c + 5) * d + c, W)
     room: Array = borrowed(owner)[0]
@@ -65,7 +66,7 @@ def allocate(W: Array, size: int) -> Any:
 def find_limits(
     x: Array, noise: Scalar, q: Array, Q: Array, has_transition: bool, has_noise: bool, work: Work
 ) -> tuple[Any, Any]:
-    """The least variance along x that the next row finds, and what errors of a variance are accepted."""
+    """The smallest variance along x before the next row, and the accepted errors of a variance."""
     one: Any = x.dtype.type(1)
     percent: Any = x.dtype.type(0.01)
     unlimited: Any = x.dtype.type(np.inf)
@@ -108,7 +109,7 @@ def predict_row(
 
 @inline
 def predict_outputs(x: Array, work: Work) -> None:
-    """z <- A x."""
+    """Compute z <- A x."""
     for k in range(len(work.z)):
         work.z[k] = dot(x, work.A[k])
 
@@ -127,7 +128,7 @@ def correct_row(
     degraded: Array,
     work: Work,
 ) -> Any:
-    """Write the moved state, corrected by the row unless NaN is in y, to P and W; False, and nothing, if refused."""
+    """Write the moved state, corrected unless y has a NaN, to P and W; if refused, change nothing and return False."""
     by_matrix, trace, finite = predicted
     left, kept = limits
     one: Any = P.dtype.type(1)

@@ -1,6 +1,6 @@
-"""Methods with an array for each layer of a network, row by row: what gp and owm share.
+"""Code shared by gp and owm: methods with an array for each layer of a network, row by row.
 
-Compiled functions take the layers one at a time, since the number of arrays is part of the type of what they get.
+Compiled functions get one layer at a time, since the number of arrays would be part of the type of their arguments.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Layer(NamedTuple):
     """A layer of n inputs and m outputs: views of the weights and of work space that each row fills anew."""
 
     Theta: Array
-    """(n, m), of the state."""
+    """(n, m), the weights in the state."""
     changed: Array
-    """(n, m), for what Theta becomes."""
+    """(n, m), work space for the new Theta."""
     a: Array
-    """(n,), what the layer takes in."""
+    """(n,), the input of the layer."""
     e: Array
     """(m,), the errors at the layer's outputs: Delta = a e' is its gradient step."""
 
@@ -45,25 +45,25 @@ class Space:
         self._propagate, self._exchange = propagate_row.entry_point(w.dtype), exchange_finite.entry_point(w.dtype)
 
     def propagate(self, x: Array, y: Array, out: Array) -> bool:
-        """Fill a and e of all layers, and out with the outputs; return False where an error is not finite."""
+        """Fill a and e of all layers, and out with the outputs; return False if an error is not finite."""
         return bool(self._propagate(self._weights, x, y, *self._network, out))
 
     def take_in(self, x: Array) -> bool:
-        """Fill a of all layers at the weights as they are now; return whether all are finite."""
+        """Fill a of all layers at the current weights; return whether all are finite."""
         return bool(self._propagate(self._weights, x, self._nothing, *self._network, self._nothing))
 
     def accept(self) -> bool:
-        """Exchange the weights and `changed`; return False, and change nothing, where that is not finite."""
+        """Exchange the weights and `changed`; if `changed` is not finite, change nothing and return False."""
         return bool(self._exchange(self._weights, self._changed))
 
     def undo(self) -> None:
-        """Exchange them again: the weights are those before `accept`."""
+        """Restore the weights before `accept`."""
         self._exchange(self._weights, self._changed)
 
 
 @compiled("W W r r f")
 def move_layer(Theta: Array, changed: Array, r: Array, e: Array, rate: Scalar) -> None:
-    """changed <- Theta + rate r e'."""
+    """Compute changed <- Theta + rate r e'."""
     for j in range(len(r)):
         share = rate * r[j]
         for i in range(len(e)):
@@ -72,7 +72,7 @@ def move_layer(Theta: Array, changed: Array, r: Array, e: Array, rate: Scalar) -
 
 @compiled("w w")
 def exchange_finite(w: Array, changed: Array) -> Any:
-    """w and changed <- changed and w where changed is finite; returns whether it is."""
+    """Exchange w and `changed` if `changed` is finite; returns whether it is."""
     if not is_finite(changed):
         return False
     for j in range(len(w)):
@@ -81,16 +81,16 @@ def exchange_finite(w: Array, changed: Array) -> Any:
 
 
 Step = Callable[[Array, Array, Array, float, int], bool]
-"""step(x, y, out, size, t) learns row x with targets y (c,) by the step t of this size; False where it is refused.
+"""step(x, y, out, size, t) learns row x with targets y (c,) in step t with this size; False if it is refused.
 
-The prediction before it goes to out (c,) or (0,).
+The prediction before the step is written to out, (c,) or (0,).
 """
 
 
 class LayeredRows(NetworkRows):
-    """Learns rows of a network of d features and c outputs; `make_step(s, p, space)` makes the `Step` of a method.
+    """Learns rows of a network with d features and c outputs; `make_step(s, p, space)` makes the `Step` of a method.
 
-    `counts_steps` says that the number of a step decides what it does.
+    `counts_steps` says whether a step depends on its number.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class LayeredRows(NetworkRows):
         self._make_step, self._counts_steps = make_step, counts_steps
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-        """Each row is a step."""
+        """Learn rows, each in one step."""
         step, nothing = self._make_step(s, p, Space(self, s.w)), np.empty(0, X.dtype)
         for i in range(len(X)):
             if not step(X[i], Y[i], nothing if out is None else out[i], p.step_size[i], p.t + i):

@@ -1,4 +1,4 @@
-"""Losses of sgd, by number in compiled functions, and their slopes."""
+"""Losses of sgd, which have numbers in compiled functions, and their slopes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def loss_of(p: Any) -> tuple[int, float]:
 
 @inline
 def loss_slope(loss: int, e: Any, y: Any, parameter: Any) -> Any:
-    """The derivative of the loss l(y, f) by f, as a function of e = y - f; 0 at a kink, NaN if e is NaN."""
+    """The derivative of the loss l(y, f) with respect to f, given e = y - f; 0 at a kink, NaN if e is NaN."""
     if loss == SQUARE or np.isnan(e):
         return -e
     if loss == HUBER:
@@ -47,7 +47,7 @@ def loss_slope(loss: int, e: Any, y: Any, parameter: Any) -> Any:
 
 @inline
 def become_slopes_of_cross_entropy(S: Array, B: Array, batch: int) -> None:
-    """S <- (q - y) / batch, q the softmax of each row's m outputs; S is (batch m, 1) on a model, else (batch, m)."""
+    """S <- (q - y) / batch, q the softmax of the m outputs of a row; S is (batch m, 1) for models, else (batch, m)."""
     c = S.shape[1]
     m = len(S) * c // batch
     for begin in range(0, len(S) * c, m):

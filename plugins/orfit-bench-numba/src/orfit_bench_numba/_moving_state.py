@@ -1,4 +1,4 @@
-"""The parts of a step of a Kalman filter whose state moves: what P becomes by itself, and what a row adds.
+"""Parts of a step of a Kalman filter with a moving state: the prediction of P, and the correction by a row.
 
 g and h are the diagonals of a transition and a process noise that are not matrices. N is the predicted covariance if
 one of them is a matrix; otherwise it is diag(g) P diag(g) + diag(h) and is not formed.
@@ -20,13 +20,13 @@ from orfit_bench_numba._symmetric import allocate_tile, mirror_lower, multiply_b
 
 @inline
 def entry(values: Array, t: int) -> Any:
-    """The entry of row t, or the only one."""
+    """The entry for row t, or the only entry."""
     return values[t if len(values) > 1 else 0]
 
 
 @inline
 def predict_mean(A: Array, W: Array, F: Array, g: Array) -> None:
-    """A <- W F', the predicted means by output; F of size 0 is diag(g)."""
+    """Compute A <- W F', the predicted means by output; F of size 0 means diag(g)."""
     for k in range(len(W)):
         if len(F):
             multiply(F, W[k], A[k])
@@ -37,7 +37,7 @@ def predict_mean(A: Array, W: Array, F: Array, g: Array) -> None:
 
 @inline
 def add_control(A: Array, U: Array) -> None:
-    """A <- A + U."""
+    """Compute A <- A + U."""
     for k in range(len(A)):
         for j in range(A.shape[1]):
             A[k, j] += U[k, j]
@@ -47,7 +47,7 @@ def add_control(A: Array, U: Array) -> None:
 def multiply_predicted(
     u: Array, diagonal: Array, P: Array, N: Array, x: Array, g: Array, h: Array, v: Array, by_matrix: bool
 ) -> Any:
-    """u <- M x and its diagonal, for the predicted covariance M; returns its trace, and whether all of it is finite.
+    """Compute u <- M x and the diagonal of the predicted covariance M; returns its trace, and whether it is finite.
 
     M is N, or diag(g) P diag(g) + diag(h). v is work space.
     """
@@ -84,7 +84,7 @@ def include_terms(diagonal: Array, F: Array, P: Array, v: Array) -> Any:
 
 @inline_reordered
 def dot_of_squares(f: Array, v: Array) -> Any:
-    """The sum of f_k^2 v_k."""
+    """The sum over k of f_k^2 v_k."""
     total = f.dtype.type(0)
     for k in range(len(f)):
         total += f[k] * f[k] * v[k]
@@ -93,7 +93,7 @@ def dot_of_squares(f: Array, v: Array) -> Any:
 
 @inline
 def correct_covariance(P: Array, N: Array, v: Array, g: Array, h: Array, by_matrix: bool) -> None:
-    """P <- M - v v', where the predicted covariance M is as in `multiply_predicted`."""
+    """Compute P <- M - v v' for the predicted covariance M of `multiply_predicted`."""
     for i in range(len(v)):
         v_i, g_i = v[i], g[i]
         if by_matrix:
@@ -109,7 +109,7 @@ def correct_covariance(P: Array, N: Array, v: Array, g: Array, h: Array, by_matr
 def record_prediction(
     m: Array, record: Array, A: Array, P: Array, N: Array, g: Array, h: Array, by_matrix: bool
 ) -> None:
-    """Copy the predicted means A', and the covariance M as in `multiply_predicted`."""
+    """Copy the predicted means A' and the covariance M of `multiply_predicted`."""
     for i in range(len(g)):
         for k in range(len(A)):
             m[i, k] = A[k, i]
@@ -131,14 +131,14 @@ def record_correction(m: Array, record: Array, W: Array, P: Array) -> None:
 
 @compiled("W R R R")
 def predict_covariance(N: Array, P: Array, F: Array, Q: Array) -> None:
-    """N <- F P F' + Q; F of size 0 is the identity and Q of size 0 is zero."""
+    """Compute N <- F P F' + Q; F of size 0 means the identity, and Q of size 0 means zero."""
     one, zero, tile = np.ones(len(P), P.dtype), np.zeros(len(P), P.dtype), allocate_tile(len(P), P)
     predict_into(N, P, one, zero, F, Q, tile)
 
 
 @inline
 def predict_into(N: Array, P: Array, g: Array, h: Array, F: Array, Q: Array, tile: Array) -> None:
-    """N <- F P F' + Q; F of size 0 is diag(g) and Q of size 0 is diag(h)."""
+    """Compute N <- F P F' + Q; F of size 0 means diag(g), and Q of size 0 means diag(h)."""
     if len(F):
         multiply_both_sides(F, P, N, tile)
     for i in range(len(P)):
@@ -155,7 +155,7 @@ def predict_into(N: Array, P: Array, g: Array, h: Array, F: Array, Q: Array, til
 
 @inline_reordered
 def process_noise_along(Q: Array, h: Array, x: Array) -> Any:
-    """x'Q x; Q of size 0 is diag(h)."""
+    """The variance x'Q x; Q of size 0 means diag(h)."""
     total = x.dtype.type(0)
     for i in range(len(x)):
         along = h[i] * x[i]
@@ -167,6 +167,6 @@ def process_noise_along(Q: Array, h: Array, x: Array) -> Any:
 
 @inline
 def fill_diagonal(g: Array, values: Array, used: bool, other: Scalar) -> None:
-    """g <- values, one or as many as g has, if they are used and given, otherwise the number `other`."""
+    """Fill g with values (one, or one per entry of g) if they are used and given, otherwise with `other`."""
     for j in range(len(g)):
         g[j] = entry(values, j) if used and len(values) else other

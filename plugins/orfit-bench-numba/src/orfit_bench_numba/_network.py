@@ -1,10 +1,11 @@
-"""A multilayer perceptron, row by row: what its layers take in, its outputs, and their derivatives.
+"""A multilayer perceptron, row by row: the inputs of its layers, its outputs, and their derivatives.
 
-Work space of a row: `a` holds what each layer takes in, its constant 1 for a bias last, one layer after another. `z`
-holds the slopes of each layer's activations, and at the end the c outputs. From the slopes of a loss in the place of
-the outputs, `propagate_back` makes the derivatives by the sums of every layer; then Theta_l has the gradient a_l z_l'.
+Work space of a row: `a` contains the input of each layer, with the constant 1 for a bias last, one layer after another.
+`z` contains the slopes of the activations of each layer, followed by the c outputs. If the outputs are replaced by the
+slopes of a loss, `propagate_back` computes the derivatives with respect to the sums of every layer; the gradient for
+Theta_l is then a_l z_l'.
 
-The weights Theta_l (n, m), n inputs and m sums, lie in w one after another. A row takes 4 flops a weight.
+The weights Theta_l (n, m), with n inputs and m sums, are stored in w one after another. A row takes 4 flops per weight.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ ACTIVATIONS = {
 }
 
 LEAK, BEND, CUBIC = 0.01, math.sqrt(2 / math.pi), 0.044715
-"""The same numbers as in `orfit_bench/models/activations.py`: kernels import functions of arrays only."""
+"""The same numbers as in `orfit_bench/models/activations.py`, which kernels do not import."""
 
 
 class Shape(NamedTuple):
-    """The features, the widths of the hidden layers and the outputs; the activation by number; 1 with biases."""
+    """The numbers of features, hidden units and outputs; the number of the activation; 1 if there are biases."""
 
     widths: Indices
     activation: int
@@ -57,7 +58,7 @@ def shape_of(network: Any, d: int, c: int) -> Shape:
 
 @inline
 def propagate(w: Array, x: Array, widths: Indices, activation: int, bias: int, a: Array, z: Array) -> None:
-    """Write to a and z what row x makes of them at the weights w."""
+    """Compute a and z for row x at the weights w."""
     for j in range(len(x)):
         a[j] = x[j]
     taken, summed, begin, last = 0, 0, 0, len(widths) - 2
@@ -73,7 +74,7 @@ def propagate(w: Array, x: Array, widths: Indices, activation: int, bias: int, a
 
 @inline
 def multiply_transposed(Theta: Array, a: Array, sums: Array) -> None:
-    """sums (m,) <- Theta'a for Theta (n, m), four rows at a time."""
+    """Compute sums (m,) <- Theta'a for Theta (n, m), four rows at a time."""
     n, m = Theta.shape
     if m == 1:
         sums[0] = dot(Theta.reshape(n), a)
@@ -92,7 +93,7 @@ def multiply_transposed(Theta: Array, a: Array, sums: Array) -> None:
 
 @inline
 def propagate_back(w: Array, widths: Indices, bias: int, z: Array) -> None:
-    """z <- the derivatives by the sums, from those by the outputs at its end and the slopes before."""
+    """Replace z by the derivatives with respect to the sums; z contains slopes, then the derivatives by the outputs."""
     end, summed = len(w), len(z)
     for layer in range(len(widths) - 2, 0, -1):
         n, m = widths[layer], widths[layer + 1]
@@ -105,7 +106,7 @@ def propagate_back(w: Array, widths: Indices, bias: int, z: Array) -> None:
 
 @inline
 def write_gradient(g: Array, widths: Indices, bias: int, a: Array, z: Array) -> None:
-    """g <- a_l z_l' of every layer."""
+    """Compute the gradient g, a_l z_l' for every layer."""
     taken, summed, begin = 0, 0, 0
     for layer in range(len(widths) - 1):
         n, m = widths[layer] + bias, widths[layer + 1]
@@ -118,7 +119,7 @@ def write_gradient(g: Array, widths: Indices, bias: int, a: Array, z: Array) -> 
 
 @inline
 def value_and_slope(activation: int, z: Any) -> Any:
-    """The activation of one sum and its slope. No number overflows on the way; NaN stays NaN."""
+    """The activation of one sum and its slope. No intermediate result overflows; NaN stays NaN."""
     real = type(z)
     zero, one = real(0), real(1)
     if activation == TANH:

@@ -18,29 +18,29 @@ from orfit_bench_numba._sgd_steps import Schedule, Weights
 
 
 class Descent(NamedTuple):
-    """What a method descends on, in the order in which `descend` gets it."""
+    """The loss and the state of a method, in the order of the arguments of `descend`."""
 
     weights: tuple[Array, Array, Array, Array]
     schedule: tuple[Array, Array, Array]
     loss: tuple[int, float]
-    """Its kind and its parameter."""
+    """The kind and the parameter of the loss."""
     penalty: tuple[float, float]
     """The ridge, and the radius of the ball onto which w is projected."""
     seen: Array
-    """The number of rows of each class, (0,) where all outputs count from the start."""
+    """The number of rows of each class, or (0,) if all outputs count from the start."""
     varies: bool = False
-    """Whether the number of a step decides more than the arrays with an entry per step."""
+    """Whether a step depends on its number, in addition to the arrays with an entry per step."""
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """Those of `descend`."""
+        """The arguments of `descend`."""
         return tuple(self[:-1])
 
 
 class NetworkDescent(NetworkRows):
-    """Learns rows of a network of d features and c outputs; `describe` says what a method descends on.
+    """Learns rows of a network with d features and c outputs; `describe` returns the `Descent` of a method.
 
-    It gets the state, the parameters of the steps, and whether a step was taken before.
+    `describe` gets the state, the parameters of the steps, and whether a step was taken before.
     """
 
     def __init__(self, network: Any, d: int, c: int, describe: Callable[[Any, Any, bool], Descent]) -> None:
@@ -48,7 +48,7 @@ class NetworkDescent(NetworkRows):
         self._describe = describe
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-        """Each row is a step; predictions are the average's. Only a chunk that ends badly is checked row by row."""
+        """Learn rows, each in one step; the average predicts. Only a chunk that ends badly is checked row by row."""
         given = X, Y, *self.shape, *self._describe(s, p, p.t > 1).arguments, self._allocate_all(s)
         enter, predictions = descend.entry_point(X.dtype), np.empty((0, 0), X.dtype) if out is None else out
         if len(X) == 1:
@@ -61,7 +61,7 @@ class NetworkDescent(NetworkRows):
         return int(enter(*given, True, predictions))
 
     def _bind(self, s: Any, p: Any, Y: Array) -> Callable[[Array], int] | None:
-        """A function that learns a row X (1, d) with the targets that Y (1, c) holds then."""
+        """A function that learns the row in X (1, d) with the targets in Y (1, c) at the time of the call."""
         found = self._describe(s, p, True)
         if found.varies:
             return None
@@ -77,10 +77,10 @@ class NetworkDescent(NetworkRows):
 
 
 class NumberDescent(NetworkDescent):
-    """The same for numbers as targets."""
+    """A `NetworkDescent` for numbers as targets."""
 
     def bind_row(self, s: Any, p: Any) -> Callable[[Array, float], int] | None:
-        """See `Kernel.bind_row`; the cross-entropy has no rows with one number."""
+        """See `Kernel.bind_row`; the cross-entropy does not support single numbers as targets."""
         Y = np.empty((1, 1), s.w.dtype)
         if not (learn := self._bind(s, p, Y)):
             return None
@@ -93,7 +93,7 @@ class NumberDescent(NetworkDescent):
 
 
 class LabelDescent(NetworkDescent):
-    """The same for labels as targets."""
+    """A `NetworkDescent` for labels as targets."""
 
     def bind_label(self, s: Any, p: Any) -> Callable[[Array, int], int] | None:
         """See `Kernel.bind_label`."""
@@ -125,12 +125,12 @@ def descend(
     careful: bool,
     out: Array,
 ) -> Any:
-    """w <- Proj(v - step (J'S + ridge v)) for each row, S the slopes of its loss and J the gradients at v.
+    """w <- Proj(v - step (J'S + ridge v)) for each row, with the slopes S of its loss and the gradients J at v.
 
-    space has room for a and z (see `_network`), the gradient, v, and what is positive for each class that was seen.
-    Stops before an error that is not finite, and with careful before a step after which w would not be, a row that is
-    not finite, and a first target that is no sign where the loss wants one: rows that nobody checked have one target.
-    Returns the number of rows learned.
+    space has room for a and z (see `_network`), the gradient, v, and a number per class, positive if it was seen. Stops
+    before an error that is not finite. With `careful` also stops before a step that would make w non-finite, before a
+    row that is not finite, and before a first target other than -1 and 1 if the loss requires a sign: rows that were
+    not validated have one target. Returns the number of rows learned.
     """
     w, previous, average, total = weights
     step, beta, counts = schedule
@@ -143,7 +143,7 @@ def descend(
         averaged, moved = len(average) > 0 and total[0] > 0, beta[t] > 0
         if moved:
             look_ahead(ahead, w, previous, beta[t])
-        first = 0 if len(out) and (averaged or moved) else 1  # 0: other weights predict than those of the step, 1
+        first = 0 if len(out) and (averaged or moved) else 1  # 0: separate weights predict; 1: the weights of the step
         for use in range(first, 2):
             v = w if not moved else ahead
             if use == 0:
@@ -167,7 +167,7 @@ def descend(
 
 @inline
 def become_slopes(z: Array, Y: Array, t: int, kind: int, parameter: Scalar, known: Array) -> Any:
-    """The outputs at the end of z <- the slopes of the loss by them, for row t of Y; False where one is not finite."""
+    """Replace the outputs at the end of z by the slopes of the loss, for row t of Y; False if one is not finite."""
     c = Y.shape[1]
     first = len(z) - c
     top, total = -z.dtype.type(np.inf), z.dtype.type(0)

@@ -1,4 +1,4 @@
-"""Rows of a network, learned by a kernel's `update` with gradients that are compiled."""
+"""Rows of a network, learned by the `update` of a kernel with compiled gradients."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Store = Callable[[Any, Array, Any], None]
 
 
 def by_gradients(update: Update, store: Store | None = None) -> Callable[[Any, int, int, Any], GradientRows]:
-    """The `for_network` of a kernel with these functions."""
+    """Make `for_network` of a kernel from these functions."""
     return lambda network, d, c, settings: GradientRows(network, d, c, update, store)
 
 
 class GradientRows(NetworkRows):
-    """Learns rows of a network by `update(s, J, E, p)`, and keeps gradients by `store(s, J, p)`."""
+    """Learns rows of a network with `update(s, J, E, p)`, and stores gradients with `store(s, J, p)`."""
 
     def __init__(self, network: Any, d: int, c: int, update: Update, store: Store | None) -> None:
         super().__init__(network, d, c)
         self._update, self._store = update, store
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-        """Each row is a step by its gradients J (c, p) and errors E (c, 1)."""
+        """Learn rows, each in one step with its gradients J (c, p) and errors E (c, 1)."""
         dtype, c = X.dtype, Y.shape[1]
         J, E, nothing = np.empty((c, len(s.w)), dtype), np.empty((c, 1), dtype), np.empty(0, dtype)
         space, linearize = (*self.allocate(dtype), np.empty(self._sizes[1], dtype)), linearize_row.entry_point(dtype)
@@ -66,9 +66,9 @@ def linearize_row(
     e: Array,
     out: Array,
 ) -> Any:
-    """J (c, p) <- the gradients of the outputs for row x, and e <- y - f; returns whether both are finite.
+    """Compute the gradients J (c, p) of the outputs for row x, and e <- y - f; returns whether both are finite.
 
-    space has room for a and z (see `_network`), and for z once more. out (c,) or (0,) gets the outputs f.
+    space has room for a and z (see `_network`), and for a second z. The outputs f are written to out, (c,) or (0,).
     """
     a, z, slopes = space
     propagate(w, x, widths, activation, bias, a, slopes)

@@ -1,4 +1,4 @@
-"""What the rules for rows of a network share: its shape, work space and predictions (see `Kernel.for_network`)."""
+"""Code shared by the rules for rows of a network: its shape, work space and predictions (see `Kernel.for_network`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._network import propagate, propagate_back, shape_of, work_sizes
 
 MANY_ROWS = 16
-"""Rows from which on products of BLAS and functions of NumPy predict in less time."""
+"""With at least this many rows, BLAS products and NumPy functions predict faster."""
 
 
 class NetworkRows:
-    """A network of d features and c outputs, whose rows are predicted by compiled functions if they are few."""
+    """A network with d features and c outputs; few rows are predicted by compiled functions."""
 
     def __init__(self, network: Any, d: int, c: int) -> None:
         self.shape = shape_of(network, d, c)
@@ -24,7 +24,7 @@ class NetworkRows:
 
     def predict(self, w: Array, X: Array) -> Array:
         """The outputs (n, c) at the weights w (p, 1)."""
-        if len(X) >= MANY_ROWS and self.shape.widths[-1]:  # a learner of labels has no outputs before the first
+        if len(X) >= MANY_ROWS and self.shape.widths[-1]:  # a learner of labels has no outputs before the first label
             found: Array = self._predict_many(w[:, 0], X)
             return found
         enter, weights, a, z = propagate_row.entry_point(w.dtype), w[:, 0], *self.allocate(w.dtype)
@@ -34,7 +34,7 @@ class NetworkRows:
         return outputs
 
     def allocate(self, dtype: np.dtype[Any]) -> tuple[Array, Array]:
-        """Work space a and z: see `_network`."""
+        """Allocate the work space a and z, see `_network`."""
         inputs, sums = self._sizes
         return np.empty(inputs, dtype), np.empty(sums, dtype)
 
@@ -43,9 +43,9 @@ class NetworkRows:
 def propagate_row(
     w: Array, x: Array, y: Array, widths: Indices, activation: int, bias: int, a: Array, z: Array, out: Array
 ) -> Any:
-    """Fill a and z for row x, and with targets y the errors at all sums; out (c,) or (0,) gets the outputs.
+    """Fill a and z for row x and, with targets y, the errors at all sums; write the outputs to out, (c,) or (0,).
 
-    Returns whether the errors of y are finite; without y, whether a is.
+    Returns whether the errors of y are finite; without y, whether a is finite.
     """
     propagate(w, x, widths, activation, bias, a, z)
     first, finite = len(z) - widths[-1], True

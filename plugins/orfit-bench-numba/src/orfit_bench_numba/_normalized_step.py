@@ -1,7 +1,7 @@
-"""What multiplies a row in a step that is divided by eps + x'x, for rows and errors of any size.
+"""The factor of a row in a step that is divided by eps + x'x, for rows and errors of any size.
 
-A step is e (step / energy) x, computed in this order, where no square or quotient over- or underflows. Elsewhere it is
-gain (x 2^power) with the exponents of all numbers set aside, so that only a step that is no number over- or underflows.
+A step is e (step / energy) x, computed in this order, if no square or quotient over- or underflows. Otherwise it is
+gain (x 2^power), computed with separate exponents, so that only the result can over- or underflow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orfit_bench_numba._compile import inline
 @inline
 def is_divisor(energy: Scalar, share: Scalar, tiny: Scalar) -> Any:
     """Whether neither the energy eps + x'x nor share = step / energy over- or underflowed."""
-    return tiny < energy and tiny < share  # which is 0 for an infinite energy
+    return tiny < energy and tiny < share  # share is 0 for an infinite energy
 
 
 @inline
@@ -62,14 +62,14 @@ def stays_finite_scaled(w: Array, gain: Scalar, x: Array, power: int) -> Any:
 
 @inline
 def add_scaled(w: Array, gain: Scalar, x: Array, power: int) -> None:
-    """w <- w + gain (x 2^power)."""
+    """Compute w <- w + gain (x 2^power)."""
     for j in range(len(w)):
         w[j] += gain * math.ldexp(x[j], power)
 
 
 @inline
 def step_outputs_by_exponents(w: Array, x: Array, e: Array, step: Scalar, eps: Scalar) -> Any:
-    """The step of w (p, c) for the errors e (c,); if w would not be finite, return False and change nothing."""
+    """Take the step of w (p, c) for the errors e (c,); if w would not be finite, change nothing and return False."""
     for k in range(len(e)):
         gain, power = gain_and_power(x, e[k], step, eps)
         if not stays_finite_scaled(w[:, k], gain, x, power):

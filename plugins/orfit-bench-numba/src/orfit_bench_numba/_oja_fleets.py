@@ -1,7 +1,7 @@
-"""Fleets of oja: each member keeps its own C (d, k) orthonormal row by row, as in `_orthonormal_row`.
+"""Fleets of oja: each member orthonormalizes its C (d, k) after each row, as in `_orthonormal_row`.
 
-Rows that would lose digits there, and one in RENEWAL_PERIOD, take one step of the reference together, which removes the
-accumulated rounding.
+Rows that would lose digits there, and one row in RENEWAL_PERIOD, are learned together by one step of the reference,
+which removes the accumulated rounding.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def learn_members(
     begin: int,
     end: int,
 ) -> None:
-    """Learn rows of members[j] for j of places[begin:end], from row learned[j] and step t[j] + learned[j] on."""
+    """Learn rows of members[j] for j in places[begin:end], starting at row learned[j] and step t[j] + learned[j]."""
     room, r = np.empty((4, C.shape[2]), C.dtype), np.empty(C.shape[1], C.dtype)
     for j in places[begin:end]:
         i = members[j]
@@ -46,7 +46,7 @@ def learn_members(
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
-    """The rows of all members."""
+    """Learn the rows of all members."""
     step, work = p.step_size.astype(X.dtype), 4.0 * X.size * s.basis.shape[2]
 
     def advance(places: Indices, learned: Indices) -> None:

@@ -1,10 +1,10 @@
-"""One row by a rule C <- QR(C + step r c'), c = C'y, in place and in O(d k): for calls with a row each.
+"""One row by a rule C <- QR(C + step r c') with c = C'y, in place and in O(d k), for calls with one row.
 
 If C is orthonormal, (C + step r c')'(C + step r c') = I + b c c' with b = step (2 + step |y|^2) for r = y (Oja), and
 b = step^2 |r|^2 for r = y - C c (Krasulina). The inverse of the Cholesky factor R of I + b c c' is its diagonal and a
 product of two vectors above it, so that it is applied to a row by one running sum (Gill, Golub, Murray and Saunders
 1974): C_ij becomes scale_j C_ij - weight_j t_ij with t_i0 = -step r_i and t_i,j+1 = t_ij + part_j C_ij. At most three
-passes over C, which take four rows at a time, since every sum would wait for itself.
+passes over C are needed. They process four rows at a time, because each addition to a sum waits for the previous one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from orfit_bench_numba._precision_guard import copy, dot
 from orfit_bench_numba._products import multiply
 
 LARGEST_GROWTH = 100.0
-"""Of |C x|^2, by a row that is learned here: its square root is lost of the digits."""
+"""Largest growth of |C x|^2 by a row that is learned here; digits are lost in proportion to its square root."""
 
 
 def bind_oja(s: Any, p: Any) -> Callable[[Array], bool]:
@@ -36,7 +36,7 @@ def bind_krasulina(s: Any, p: Any) -> Callable[[Array], bool]:
 
 @compiled("W r b r")
 def learn_orthonormal(C: Array, step: Array, is_residual: bool, y: Array) -> Any:
-    """Learn y; returns False, and changes nothing, where it would lose digits or a number is not finite."""
+    """Learn y; if digits would be lost or a number is not finite, change nothing and return False."""
     return rotate(C, y, step[0], is_residual, np.empty((4, C.shape[1]), C.dtype), np.empty(len(C), C.dtype))
 
 
@@ -63,7 +63,7 @@ def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: 
 
 @inline
 def factor(c: Array, growth: Scalar, factors: tuple[Array, Array, Array]) -> None:
-    """Find what R^-1 does to the rows of C + step r c', R the Cholesky factor of I + growth c c'.
+    """Compute the factors of R^-1 on the rows of C + step r c', with the Cholesky factor R of I + growth c c'.
 
     growth |c|^2 is bounded, and so is the product of all `grown`, 1 + growth |c|^2.
     """
@@ -108,7 +108,7 @@ def apply_inverse_factor(C: Array, step: Scalar, r: Array, factors: tuple[Array,
 
 @inline
 def add_products(C: Array, y: Array, c: Array) -> None:
-    """c <- c + C'y."""
+    """Compute c <- c + C'y."""
     fours = len(y) // 4 * 4
     for i in range(0, fours, 4):
         y_0, y_1, y_2, y_3 = y[i], y[i + 1], y[i + 2], y[i + 3]
@@ -121,7 +121,7 @@ def add_products(C: Array, y: Array, c: Array) -> None:
 
 @inline
 def subtract_projection(C: Array, y: Array, x: Array, r: Array) -> Any:
-    """r <- y - C x; returns |r|^2."""
+    """Compute r <- y - C x; returns |r|^2."""
     multiply(C, x, r)
     for i in range(len(y)):
         r[i] = y[i] - r[i]

@@ -18,9 +18,10 @@ from orfit_bench_numba._compile import inline, inline_reordered
 
 @inline
 def judge(s: Scalar, noise: Scalar, left: Scalar, rounded: Scalar, widest: Scalar, limits: Limits) -> Any:
-    """The verdict on a row of variance s with this noise, after which the next row finds at least `left` along it.
+    """The verdict on a row of variance s with this noise.
 
-    rounded is the relative rounding error of s, widest an upper bound of every P_ii.
+    left is a lower bound of the variance along the row before the next row, rounded the relative rounding error of s,
+    and widest an upper bound of every P_ii.
     """
     info = np.finfo(type(s))
     half = np.sqrt(info.eps)
@@ -82,7 +83,7 @@ def judge_row(
 
 @inline_reordered
 def dot(x: Array, u: Array) -> Any:
-    """x'u, without the cost of a call to BLAS."""
+    """The product x'u, without the cost of a call to BLAS."""
     total = x.dtype.type(0)
     for j in range(len(x)):
         total += x[j] * u[j]
@@ -91,6 +92,6 @@ def dot(x: Array, u: Array) -> Any:
 
 @inline
 def copy(to: Array, of: Array) -> None:
-    """to <- of, both vectors. An assignment to a slice would take three seconds to compile."""
+    """Copy the vector `of` to `to`. An assignment to a slice would take three seconds to compile."""
     for j in range(len(of)):
         to[j] = of[j]

@@ -10,14 +10,14 @@ from orfit_bench_numba._compile import inline, inline_reordered
 
 @inline
 def add_multiple(w: Array, a: Scalar, x: Array) -> None:
-    """w <- w + a x."""
+    """Compute w <- w + a x."""
     for j in range(len(w)):
         w[j] += a * x[j]
 
 
 @inline
 def multiply(A: Array, x: Array, g: Array) -> None:
-    """g <- A x, four rows of A at a time."""
+    """Compute g <- A x, four rows of A at a time."""
     fours = len(A) // 4 * 4
     for i in range(0, fours, 4):
         g[i], g[i + 1], g[i + 2], g[i + 3] = four_rows_times(A, i, x)
@@ -27,7 +27,7 @@ def multiply(A: Array, x: Array, g: Array) -> None:
 
 @inline_reordered
 def four_rows_times(A: Array, i: int, x: Array) -> Any:
-    """Rows i to i + 3 of A times x."""
+    """The products of rows i to i + 3 of A with x."""
     zero = x.dtype.type(0)
     a, b, c, d = zero, zero, zero, zero
     for j in range(len(x)):
@@ -40,7 +40,7 @@ def four_rows_times(A: Array, i: int, x: Array) -> Any:
 
 @inline_reordered
 def row_times(A: Array, i: int, x: Array) -> Any:
-    """Row i of A times x, without a view of the row."""
+    """The product of row i of A with x, without a view of the row."""
     total = A.dtype.type(0)
     for j in range(len(x)):
         total += A[i, j] * x[j]
@@ -49,7 +49,7 @@ def row_times(A: Array, i: int, x: Array) -> Any:
 
 @inline
 def subtract_rows(r: Array, x: Array, B: Array) -> None:
-    """r <- r - B'x, four rows of B at a time."""
+    """Compute r <- r - B'x, four rows of B at a time."""
     fours = len(B) // 4 * 4
     for j in range(0, fours, 4):
         subtract_four(r, x[j], B[j], x[j + 1], B[j + 1], x[j + 2], B[j + 2], x[j + 3], B[j + 3])
@@ -59,6 +59,6 @@ def subtract_rows(r: Array, x: Array, B: Array) -> None:
 
 @inline_reordered
 def subtract_four(r: Array, p: Scalar, a: Array, q: Scalar, b: Array, s: Scalar, c: Array, t: Scalar, d: Array) -> None:
-    """r <- r - p a - q b - s c - t d, in one pass over r."""
+    """Compute r <- r - p a - q b - s c - t d in one pass over r."""
     for j in range(len(r)):
         r[j] -= (p * a[j] + q * b[j]) + (s * c[j] + t * d[j])

@@ -1,8 +1,8 @@
-"""Rows with one output learned along their residuals off a basis, one by one: `_projection` for few rows or features.
+"""Rows with one output learned one by one along their residuals off a basis: `_projection` for few rows or features.
 
 The residual r = x - U'U x is computed by a pass over the basis U (n, p), four of its rows at a time. A second pass is
-left out if the first one leaves more than half of x, and so no more than twice the rounding along U. A pass costs
-4 n p flops, prediction and step 4 p.
+omitted if the first leaves more than half of x, so that rounding along U is at most doubled. A pass costs 4 n p flops,
+prediction and step 4 p.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def learn_row(
     x: Array,
     y: Scalar,
 ) -> Any:
-    """Learn a row as `learn_rows` does; returns 1, 0 if it is refused, or NOT_FINITE if x or y is not finite.
+    """Learn a row like `learn_rows`; returns 1, or 0 if it is refused, or NOT_FINITE if x or y is not finite.
 
     With can_grow, a row that needs more room in the basis is refused.
     """
@@ -50,10 +50,10 @@ def learn_row(
 def learn_rows(
     basis: Array, w: Array, count: Indices, fits: bool, step: Array, bounded: bool, X: Array, y: Array, out: Array
 ) -> Any:
-    """Each row: w <- w + z q with q = r/|r|, and U <- [U q] while there is room; returns how many were learned.
+    """For each row: w <- w + z q with q = r/|r|, and U <- [U q] while there is room; returns how many were learned.
 
-    z is e / |r| if rows are fitted, else step e |r|. bounded: refuse a row if its product with any unit vector may
-    overflow. All numbers must be finite.
+    z is e / |r| if rows are fitted, otherwise step e |r|. bounded: refuse a row if its product with any unit vector
+    could overflow. All numbers must be finite.
     """
     new = np.empty_like(w)
     r = borrowed(new)
@@ -106,9 +106,9 @@ def learn_direction(
 
 @inline
 def find_direction(r: Array, x: Array, size: Scalar, U: Array, n: int) -> Any:
-    """r <- the direction of v - U'U v, v = x / size, for n rows of U; returns the length of the residual.
+    """Write the direction of v - U'U v, for v = x / size and n rows of U, to r; returns the length of the residual.
 
-    It is 0 if x depends on these rows: where the residual is at most sqrt(eps) of v.
+    The length is 0 if x depends on these rows, that is, if the residual is at most sqrt(eps) |v|.
     """
     nothing = r.dtype.type(0)
     if size == 0:
@@ -131,7 +131,7 @@ def find_direction(r: Array, x: Array, size: Scalar, U: Array, n: int) -> Any:
 
 @inline
 def project_off(r: Array, U: Array, n: int) -> None:
-    """r <- r - U'U r for n rows of U."""
+    """Compute r <- r - U'U r for n rows of U."""
     fours = n // 4 * 4
     for i in range(0, fours, 4):
         a, b, c, d = four_rows_times(U, i, r)
@@ -145,7 +145,7 @@ def project_off(r: Array, U: Array, n: int) -> None:
 
 @inline_reordered
 def predict_and_measure(w: Array, x: Array) -> Any:
-    """x'w, and the largest |x_j|, NaN if one is not finite."""
+    """The prediction x'w, and the largest |x_j|, or NaN if one is not finite."""
     zero = w.dtype.type(0)
     f, size, nothing = zero, zero, zero
     for j in range(len(w)):
@@ -157,7 +157,7 @@ def predict_and_measure(w: Array, x: Array) -> Any:
 
 @inline_reordered
 def sum_of_squares(r: Array) -> Any:
-    """r'r."""
+    """The sum of squares r'r."""
     total = r.dtype.type(0)
     for j in range(len(r)):
         total += r[j] * r[j]

@@ -1,12 +1,12 @@
-"""Steps projected off a basis of former rows: icl, ogd, rls without memory, orfit without limit.
+"""Steps projected off a basis of earlier rows: icl, ogd, rls without memory, orfit without limit.
 
 The rows of a block are X = C U + L Q (see `_block_gram_schmidt`), so the step of row i, along q_i, changes the error
-of row j > i by L_ji z_i only: one triangular solve gives all errors of a block, and its rows join the basis together.
-Once the basis is full, new rows are no longer added to it, and L is X Q' for directions that are not orthogonal to
-each other.
+of row j > i only by L_ji z_i: one triangular solve gives all errors of a block, and its rows are added to the basis
+together. When the basis is full, no more rows are added, and L is X Q' for directions that are not orthogonal to each
+other.
 
-A row costs 2 c p flops for its prediction and 2 c p for its step, besides those of its direction. Reads and writes
-s.w and s.basis.
+A row costs 2 c p flops for its prediction and 2 c p for its step, in addition to those for its direction. Reads and
+writes s.w and s.basis.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._projected_rows import learn_row, learn_rows
 
 MAX_NUMBERS = 5000
-"""Numbers in the basis up to which rows one by one take less time than blocks: half or less where it is small."""
+"""Largest basis, in numbers, for which single rows are faster than blocks; small ones take half the time or less."""
 
 
 def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
     """Learn rows by fitting each (or, with steps, moving towards it) orthogonally to the basis; returns how many.
 
-    bounded: refuse a row if its product with any unit vector may overflow, not only if that with r does. One row, and
-    rows with a small basis, are learned by `_projected_rows`.
+    bounded: refuse a row if its product with any unit vector could overflow, not only if that with r does. Single rows,
+    and rows with a small basis, are learned by `_projected_rows`.
     """
     predictions = np.empty(Y.shape, Y.dtype) if out is None else out
     most = min(int(s.count[0]) + len(X), len(s.basis))  # rows of the basis after the chunk
@@ -49,7 +49,7 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
 
 
 def bind_row(s: Any, limit: int | None, step: Array | None = None, bounded: bool = False) -> Callable[..., int]:
-    """A function that learns one row with one output: see `Kernel.bind_row`. limit is that of the basis, step (1,)."""
+    """A function that learns one row with one output, see `Kernel.bind_row`; limit is the size of the basis."""
     can_grow = limit is None or len(s.basis) < limit
     entry = learn_row.entry_point(s.w.dtype)
     size = np.zeros(1, s.w.dtype) if step is None else step
@@ -57,7 +57,7 @@ def bind_row(s: Any, limit: int | None, step: Array | None = None, bounded: bool
 
 
 def _fit_block_of_rows(s: Any, X: Array, Y: Array, predictions: Array, step: Array | None, bounded: bool) -> int:
-    """Learn the first rows of X; returns how many. Only a block of one row decides whether it may be learned."""
+    """Learn the first rows of X; returns how many. Only a block of one row decides whether it can be learned."""
     n, cut = int(s.count[0]), math.sqrt(np.finfo(X.dtype).eps)
     room = len(s.basis) - n
     Q, _, L, size = orthogonalize_block(s.basis[:n], X[: room or None], cut, cut, separate=not room)
@@ -78,7 +78,7 @@ def _fit_block_of_rows(s: Any, X: Array, Y: Array, predictions: Array, step: Arr
 
 @compiled("W W R R r b f")
 def solve_errors(z: Array, predictions: Array, Y: Array, L: Array, step: Array, fits: bool, reach: float) -> Any:
-    """z <- the steps along the rows of Q; predictions: initially those of the weights before the block.
+    """Compute the steps z along the rows of Q; predictions: initially those of the weights before the block.
 
     Returns the number of rows after which the weights, initially at most `reach`, are certainly finite.
     """
@@ -99,7 +99,7 @@ def solve_errors(z: Array, predictions: Array, Y: Array, L: Array, step: Array, 
 
 
 def fit_block(s: Any, J: Array, E: Array) -> bool:
-    """One step that fits all rows of J; linearly dependent rows are fitted by least squares."""
+    """Take one step that fits all rows of J; linearly dependent rows are fitted by least squares."""
     Q, R = new_directions(s.basis[: s.count[0]], J)
     if not len(Q):
         return True
@@ -112,17 +112,17 @@ def fit_block(s: Any, J: Array, E: Array) -> bool:
 
 
 def solve_fit(R: Array, E: Array) -> Array:
-    """The z (a, r) with R'z = E; the least-squares solution if J has dependent rows; NaN if R or E is not finite."""
+    """Solve R'z = E for z (a, r), by least squares if J has dependent rows; NaN if R or E is not finite."""
     if R.shape[0] == R.shape[1]:
         z: Array = solve_triangular(R, E, trans=1, check_finite=False)
         return z
-    if not (np.isfinite(R).all() and np.isfinite(E).all()):  # LAPACK may then never return
+    if not (np.isfinite(R).all() and np.isfinite(E).all()):  # LAPACK might never return
         return np.full((len(R), E.shape[1]), np.nan, E.dtype)
     return np.linalg.lstsq(R.T, E, rcond=0)[0]
 
 
 def append_directions(s: Any, Q: Array) -> None:
-    """Append the rows of Q to the basis while it is not full."""
+    """Append the rows of Q to the basis until it is full."""
     n = int(s.count[0])
     more = Q[: len(s.basis) - n]
     s.basis[n : n + len(more)] = more

@@ -1,7 +1,7 @@
 """Fleets of ridge: each member adds its rows to its own L (d, d) and m (d, c), one after another.
 
-Predictions before each row take a factorization and a judgement of its precision, by LAPACK: with them, and where a
-product of many rows by BLAS is faster, each member learns by the kernel of one learner.
+Each prediction needs a factorization and a check of its precision, by LAPACK. With predictions, or if a BLAS product of
+many rows is faster, each member learns with the kernel for a single learner.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._ridge_rows import add_row
 
 MAX_FEATURES = 64
-"""Features up to which rows are added one after another."""
+"""Largest number of features for which rows are added one after another."""
 
 
 @compiled("M M R R I I r r I i i")
@@ -48,7 +48,7 @@ def learn_members(
 
 
 def make_ridge_fleet_learn(learn: Any) -> Any:
-    """`fleet_learn` of ridge."""
+    """Make `fleet_learn` of ridge."""
     one_by_one = make_fleet_learn(learn)
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:

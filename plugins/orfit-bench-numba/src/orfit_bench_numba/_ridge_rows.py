@@ -1,4 +1,4 @@
-"""Rows of ridge regression added to L and m one after another: d^2 flops and half a pass over L a row."""
+"""Rows of ridge regression added to L and m one after another: d^2 flops and half a pass over L per row."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def add_rows(L: Array, m: Array, X: Array, Y: Array, kept: Scalar, weights: Arra
 
 @compiled("W W f r f")
 def add_number(L: Array, m: Array, kept: Scalar, x: Array, y: Scalar) -> Any:
-    """The same for one row of weight 1 with one output; returns 1, or 0 where a number would not be finite."""
+    """Add one row of weight 1 with one output; returns 1, or 0 if a number would not be finite."""
     return 1 if add_row(L, m, x, np.full(1, y, L.dtype), kept, L.dtype.type(1)) else 0
 
 
 @inline
 def add_row(L: Array, m: Array, x: Array, y: Array, kept: Scalar, weight: Scalar) -> Any:
-    """The same for one row; False, and nothing is changed, where a number would not be finite."""
+    """Add one row; if a number would not be finite, change nothing and return False."""
     for i in range(len(x)):
         scaled, finite = weight * x[i], np.isfinite(kept * L[i, i] + weight * x[i] * x[i])
         for k in range(len(y)):

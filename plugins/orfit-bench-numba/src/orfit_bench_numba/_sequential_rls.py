@@ -2,11 +2,11 @@
 
 Four rows share one pass over P, which subtracts the V'V of the previous four rows and multiplies the result by the next
 four. The interaction between rows of one pass follows from their products with the earlier v, as in `_block_rls`. Per
-entry of P and pass: sixteen flops, one load, one store. Arithmetic is the limit up to some hundred features, then the
-cache.
+entry of P and pass: sixteen flops, one load, one store. Arithmetic is the limit up to a few hundred features, beyond
+that the cache.
 
-W holds the weights by output, shape (c, d). Each output is computed on its own, so that its result does not depend on
-the number of outputs. Writes P, W and degraded.
+W contains the weights by output, shape (c, d). Each output is computed separately, so that its result does not depend
+on the number of outputs. Writes P, W and degraded.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from orfit_bench_numba._precision_guard import copy, dot, judge_row
 def learn_sequentially(
     P: Array, W: Array, X: Array, Y: Array, noise: Array, limits: Limits, shared: int, degraded: Array, out: Array
 ) -> Any:
-    """Learn rows with these noises; returns how many: the next one was refused. Rows with NaN in y are only predicted.
+    """Learn rows with these noises until one is refused; returns how many. Rows with NaN in y are only predicted.
 
-    shared, up to 4, is the number of rows that share a pass over P.
+    shared, at most 4, is the number of rows that share a pass over P.
     """
     n, d = X.shape
     limits = Limits(*limits)
@@ -60,7 +60,7 @@ def learn_sequentially(
         for i in range(d):
             diagonal[i] = P[i, i]
             trace += abs(diagonal[i])
-        power, some = one, 0  # P minus what the rows of this pass have subtracted is power times the covariance
+        power, some = one, 0  # power times the covariance is P minus the changes by the rows of this pass
         V[:] = 0
         for t in range(begin, end):
             x = X[t]
@@ -117,13 +117,13 @@ def max_abs(W: Array) -> Any:
 def subtract_products(
     p: Scalar, v0: Scalar, v1: Scalar, v2: Scalar, v3: Scalar, w0: Scalar, w1: Scalar, w2: Scalar, w3: Scalar
 ) -> Any:
-    """p - sum_k v_k w_k in this order, so that P_ij and P_ji stay equal to the last bit (docs/decisions/0004)."""
+    """p - sum_k v_k w_k in this order, so that P_ij and P_ji stay exactly equal (docs/decisions/0004)."""
     return p - v0 * w0 - v1 * w1 - v2 * w2 - v3 * w3
 
 
 @inline_reordered
 def downdate_and_multiply(P: Array, V: Array, A: Array, U: Array, by: Scalar) -> None:
-    """P <- (P - V'V) by, U <- A P, for four rows each."""
+    """Compute P <- (P - V'V) by and U <- A P, for four rows each."""
     d, zero = len(P), P.dtype.type(0)
     for i in range(d):
         v0, v1, v2, v3 = V[0, i], V[1, i], V[2, i], V[3, i]
@@ -140,7 +140,7 @@ def downdate_and_multiply(P: Array, V: Array, A: Array, U: Array, by: Scalar) ->
 
 @inline
 def downdate(P: Array, V: Array, by: Scalar) -> None:
-    """P <- (P - V'V) by, for four rows."""
+    """Compute P <- (P - V'V) by for four rows."""
     for i in range(len(P)):
         v0, v1, v2, v3 = V[0, i], V[1, i], V[2, i], V[3, i]
         for j in range(len(P)):

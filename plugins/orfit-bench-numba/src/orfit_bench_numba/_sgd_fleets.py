@@ -33,9 +33,9 @@ def learn_members(
 ) -> None:
     """Learn the rows of members[begin:end]; counts them in `learned`.
 
-    W, previous and average (N, d c), total (N,); fields that the state does not have are of size 0. `numbers` are the
-    parameter of the loss, the ridge and the radius of each of `members`. A member stops before a row that would make
-    its weights infinite.
+    W, previous and average (N, d c), total (N,); fields that the state does not have are of size 0. `numbers` contains
+    the parameter of the loss, the ridge and the radius for each of `members`. A member stops before a row that would
+    make its weights infinite.
     """
     step, beta, counts = schedule
     parameter, ridge, radius = numbers
@@ -89,7 +89,7 @@ def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indice
 
 
 def momentum_and_counts(p: Any, rows: int) -> tuple[Any, Any]:
-    """For each row, the momentum of its step, none in a first one, and the weight of its iterate in the average."""
+    """For each row, the momentum of its step (0 in the first step) and the weight of its iterate in the average."""
     averaging, momentum = str(p.averaging[0]), p.momentum
     if averaging != "tail" and not momentum.any():
         return np.zeros(rows), p.weights if averaging == "weighted" else np.ones(rows)

@@ -1,4 +1,4 @@
-"""What a step of sgd does with a gradient g: w <- Proj(v - step (g + ridge v)), with v, averages and the projection."""
+"""A step of sgd for a given gradient g: w <- Proj(v - step (g + ridge v)), with momentum, averages and projection."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def move_along(
     radius: Any,
     careful: bool,
 ) -> Any:
-    """Take a step from v, which is `ahead` where beta is positive and w elsewhere; w of before joins the average.
+    """Take a step from v, which is `ahead` if beta is positive and otherwise w; add the old w to the average.
 
-    Returns False, and changes nothing, where the weight of the average would not be finite, and with careful where w
-    would not be.
+    If the weight of the average would not be finite, or with `careful` if w would not be finite, change nothing and
+    return False.
     """
     shrink, finite = step * ridge, True  # 1 - shrink would be rounded to a multiple of eps
     for j in range(len(w) if careful else 0):
@@ -48,14 +48,14 @@ def move_along(
 
 @inline
 def look_ahead(v: Array, w: Array, previous: Array, beta: Any) -> None:
-    """v_t = w_t + beta_t (w_t - w_(t-1)), where Nesterov takes the gradient."""
+    """v_t = w_t + beta_t (w_t - w_(t-1)), the point at which Nesterov's method evaluates the gradient."""
     for j in range(len(w)):
         v[j] = w[j] + beta * (w[j] - previous[j])
 
 
 @inline
 def leave(w: Array, previous: Array, ahead: Array, beta: Any) -> None:
-    """previous <- w, and w <- v."""
+    """Copy w to previous, and v to w."""
     for j in range(len(previous)):
         previous[j] = w[j]
     if beta > 0:
@@ -65,7 +65,7 @@ def leave(w: Array, previous: Array, ahead: Array, beta: Any) -> None:
 
 @inline
 def update_average(average: Array, total: Array, w: Array, count: Any) -> Any:
-    """The mean takes in w; False where the sum of weights overflows."""
+    """Add w to the mean; False if the sum of weights overflows."""
     grown, one = total[0] + count, w.dtype.type(1)
     if not grown < np.inf:
         return False
@@ -78,7 +78,7 @@ def update_average(average: Array, total: Array, w: Array, count: Any) -> Any:
 
 @inline
 def project_to_ball(v: Array, radius: Any) -> None:
-    """v <- its projection onto the ball of this radius."""
+    """Project v onto the ball with this radius."""
     square, size = np.dot(v, v), v.dtype.type(1)
     safe = np.finfo(v.dtype).tiny / np.finfo(v.dtype).eps < square < np.inf
     if not safe:  # a square overflowed or underflowed; those of v / size, size = max |v_j|, do not

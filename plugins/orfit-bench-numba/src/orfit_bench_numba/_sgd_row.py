@@ -1,4 +1,4 @@
-"""Steps of sgd for calls with a row each: those of `_sgd_steps`, bound to the arrays of a state."""
+"""Steps of sgd for calls with one row: those of `_sgd_steps`, bound to the arrays of a state."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from orfit_bench_numba._sgd_steps import fields_of, learn_rows
 
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
-    """A function that learns one row with one output: see `Kernel.bind_row`.
+    """A function that learns one row with one output, see `Kernel.bind_row`.
 
-    None where the step's number decides (the average of a tail), and for the loss of several outputs.
+    None if the step depends on its number (the average of a tail), and for losses of several outputs.
     """
     kind, parameter = loss_of(p)
     if p.averaging == "tail" or kind == CROSS_ENTROPY:
@@ -43,9 +43,9 @@ def learn_row(
     x: Array,
     y: Scalar,
 ) -> Any:
-    """Learn one row, not the first; returns 1, or 0 where the step is refused and nothing has changed.
+    """Learn one row, but not the first; returns 1, or 0 if the step is refused and nothing has changed.
 
-    Schedules have the entry of this step alone.
+    Schedules contain only the entry for this step.
     """
     if (kind in (HINGE, LOGISTIC)) and y * y != 1:
         return 0

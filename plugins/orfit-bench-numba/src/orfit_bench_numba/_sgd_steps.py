@@ -1,4 +1,4 @@
-"""Steps of sgd: w <- Proj(v - step (A'S / batch + ridge v)), row by row or of several rows."""
+"""Steps of sgd: w <- Proj(v - step (A'S / batch + ridge v)), for single rows or several rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from orfit_bench_numba._products import row_times
 from orfit_bench_numba._sgd_moves import leave, look_ahead, move_along, project_to_ball, update_average
 
 FEW_FEATURES = 64
-"""Features up to which the products of a row with several outputs are faster than calls of BLAS."""
+"""Largest number of features for which loops over a row with several outputs are faster than BLAS."""
 
 
 class Weights(NamedTuple):
-    """The fields of the state, as vectors; all but w have size 0 if they are not used."""
+    """The fields of the state as vectors; those that are not used, which w never is, have size 0."""
 
     w: Array
     previous: Array
@@ -26,7 +26,7 @@ class Weights(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Per step: its size, the momentum, and the weight of its iterate in the average."""
+    """For each step its size, the momentum, and the weight of its iterate in the average."""
 
     step: Array
     beta: Array
@@ -34,7 +34,7 @@ class Schedule(NamedTuple):
 
 
 def fields_of(s: Any) -> tuple[Array, Array, Array, Array]:
-    """w, previous, average and the average's weight as vectors; those that s does not have are of size 0."""
+    """w, previous, average and the weight of the average as vectors; fields that s does not have are of size 0."""
     none = np.empty(0, s.w.dtype)
     previous, average = getattr(s, "previous", none), getattr(s, "average", none)
     return s.w.reshape(-1), previous.reshape(-1), average.reshape(-1), getattr(s, "average_weight", none).reshape(-1)
@@ -54,11 +54,11 @@ def descend(
     careful: bool,
     out: Array,
 ) -> Any:
-    """w <- Proj(v - step (A'S / batch + ridge v)), S the slopes of the losses on A, the next `rows` rows of X.
+    """w <- Proj(v - step (A'S / batch + ridge v)), with the slopes S of the losses on A, the next `rows` rows of X.
 
-    loss is its kind and its parameter, penalty the ridge and the radius of the ball onto which w is projected. Stops
-    before an error that is not finite, and with careful before a step after which w would not be. Returns the number of
-    rows learned.
+    loss is the kind and parameter of the loss, penalty the ridge and the radius of the ball onto which w is projected.
+    Stops before an error that is not finite, and with `careful` before a step that would make w non-finite. Returns the
+    number of rows learned.
     """
     w, previous, average, total = weights
     step, beta, counts = schedule
@@ -117,9 +117,9 @@ def learn_rows(
     ahead: Array,
     out: Array,
 ) -> Any:
-    """The same for rows begin to end, each of them a step, with room for slopes S (1, c) and for v.
+    """Take a step for each of the rows begin to end, with work space for the slopes S (1, c) and v.
 
-    Entries of arrays alone: to make a view counts references, which takes longer than a row of few features.
+    Only entries of arrays are used: creating a view counts references, which takes longer than a row of few features.
     """
     c = Y.shape[1]
     for t in range(begin, end):
@@ -157,7 +157,7 @@ def learn_rows(
 
 @inline
 def predict(F: Array, i: int, X: Array, t: int, v: Array) -> None:
-    """F[i] <- v'x for row t of X."""
+    """Compute F[i] <- v'x for row t of X."""
     c = F.shape[1]
     if c == 1:
         F[i, 0] = row_times(X, t, v)
@@ -182,7 +182,7 @@ def stays_finite(v: Array, X: Array, t: int, S: Array, step: Any, shrink: Any) -
 
 @inline
 def move(w: Array, X: Array, t: int, S: Array, step: Any, shrink: Any) -> None:
-    """w <- w - (step x S + shrink w) for row t of X."""
+    """Compute w <- w - (step x S + shrink w) for row t of X."""
     c = S.shape[1]
     if c == 1:
         rate = step * S[0, 0]

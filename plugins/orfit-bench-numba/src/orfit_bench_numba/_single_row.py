@@ -1,7 +1,7 @@
-"""One row by a rule C <- C + gain r x' with x = C^+ y and r = y - C x, in place: for calls with a row each.
+"""One row by a rule C <- C + gain r x' with x = C^+ y and r = y - C x, in place, for calls with one row.
 
-They would spend their time on copies of C to its transpose and back. Each function leaves C as it is, and returns
-False, where a number might overflow or too many digits would be lost.
+Without these functions, such calls would spend their time on copying C to its transpose and back. If a number might
+overflow or too many digits would be lost, the functions do not change C and return False.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from orfit_bench_numba._strip_products import add_row_products
 
 @compiled("W W W r r")
 def learn_sanger(C: Array, B: Array, G: Array, steps: Array, y: Array) -> Any:
-    """C <- C + step r x'; B and G are work space, for C' and the Cholesky factor of C'C.
+    """Compute C <- C + step r x'; B and G are work space, for C' and the Cholesky factor of C'C.
 
-    They have k rows up to a multiple of four; those of B beyond k are zero.
+    They have k rows, rounded up to a multiple of four; rows of B beyond k are zero.
     """
     (d, k), one, step = C.shape, C.dtype.type(1), steps[0]
     x, e, r = np.zeros(k, C.dtype), np.zeros(k, C.dtype), np.empty(d, C.dtype)
@@ -41,7 +41,7 @@ def learn_sanger(C: Array, B: Array, G: Array, steps: Array, y: Array) -> Any:
         x[i] = (x[i] - dot(G[i, i + 1 : k], x[i + 1 :])) / G[i, i]
     left = subtract_projection(C, y, x, r)
     add_products(C, r, e)
-    solve_transposed(G, e)  # Q'r, where C = Q R: only rounding, as if x had been computed from Q
+    solve_transposed(G, e)  # Q'r with C = Q R, which is only rounding, as if x had been computed from Q
     grown = size + step * left * step * dot(x, x)
     rounding = 8 * np.finfo(C.dtype).eps
     if not (grown < np.inf and dot(e, e) <= rounding * dot(y, y) * rounding):
@@ -52,7 +52,7 @@ def learn_sanger(C: Array, B: Array, G: Array, steps: Array, y: Array) -> Any:
 
 @inline
 def transpose(B: Array, C: Array) -> None:
-    """The first rows of B <- C', eight rows of C at a time: a cache line."""
+    """Copy C' to the first rows of B, eight rows of C (one cache line) at a time."""
     eights = len(C) // 8 * 8
     for i in range(0, eights, 8):
         for j in range(C.shape[1]):
@@ -65,7 +65,7 @@ def transpose(B: Array, C: Array) -> None:
 
 @inline
 def factor(G: Array) -> None:
-    """G becomes R with R'R = G, in and above its diagonal, by elimination of four rows at a time."""
+    """Replace the upper triangle of G by R with R'R = G, by elimination of four rows at a time."""
     k, one = len(G), G.dtype.type(1)
     for j in range(k):
         row, fours = G[j], j + 1 + (k - j - 1) // 4 * 4
@@ -88,7 +88,7 @@ def factor(G: Array) -> None:
 
 @inline
 def solve_transposed(R: Array, c: Array) -> None:
-    """c <- R^-T c."""
+    """Compute c <- R^-T c."""
     for i in range(len(c)):
         c[i] /= R[i, i]
         for j in range(i + 1, len(c)):
@@ -97,7 +97,7 @@ def solve_transposed(R: Array, c: Array) -> None:
 
 @compiled("W W r r")
 def learn_implicit(C: Array, inverse: Array, steps: Array, y: Array) -> Any:
-    """C <- C + step / (1 + step |x|^2) r x', and the inverse of C'C."""
+    """Compute C <- C + step / (1 + step |x|^2) r x', and the inverse of C'C."""
     (d, k), one, step = C.shape, C.dtype.type(1), steps[0]
     c, x, u, r = np.zeros(k, C.dtype), np.empty(k, C.dtype), np.empty(k, C.dtype), np.empty(d, C.dtype)
     add_products(C, y, c)
@@ -119,7 +119,7 @@ def learn_implicit(C: Array, inverse: Array, steps: Array, y: Array) -> Any:
 
 @inline
 def add_outer(C: Array, gain: Scalar, r: Array, x: Array) -> None:
-    """C <- C + gain r x'."""
+    """Compute C <- C + gain r x'."""
     for i in range(len(r)):
         g = gain * r[i]
         for j in range(len(x)):

@@ -1,9 +1,9 @@
-"""Affine projection on a sliding window of rows, by the new row's products with the window.
+"""Affine projection on a sliding window of rows, by the products of the new row with the window.
 
-The weights are w + A'C, where A holds the rows of the window: a row's step changes C, and w only when a row leaves the
-window. Of a row's d numbers only its products with A are needed: 2 k d flops in one product, and two passes over w.
-The inverse of A A' + eps I is kept as T'T, which is updated in O(k^2) when a row leaves or joins. Allocated: arrays of
-shape (k, k) and (c, k).
+The weights are w + A'C, where A contains the rows of the window: a step changes C, and changes w only when a row leaves
+the window. Only the products of a row with A are needed: 2 k d flops in one product, and two passes over w. The inverse
+of A A' + eps I is stored as T'T, which is updated in O(k^2) when a row leaves or joins. Allocated: arrays of shape
+(k, k) and (c, k).
 
 Products of rows have the square of the condition number of A. Beyond MAX_INVERSE a solution z is therefore refined by
 the residual e - A (A'z), 4 k d flops a time ("corrected seminormal equations", Björck 1987), which restores the digits
@@ -21,9 +21,9 @@ from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._products import add_multiple, multiply
 
 MAX_INVERSE = 64.0
-"""Largest inverse of A A', relative to that of orthogonal rows of equal length; digits lost: its square root."""
+"""Largest inverse of A A', relative to that of orthogonal rows of equal length; its square root is lost in digits."""
 MAX_CONDITION = 1e6
-"""Largest condition number of a window that is not solved by an SVD: that of dependent rows is 10^8."""
+"""Windows with a larger condition number are solved by an SVD; that of dependent rows is 10^8."""
 RENEWAL_PERIOD = 256
 """Rows after which T is recomputed, since every update adds a rounding error."""
 MAX_REFINEMENTS = 4
@@ -43,10 +43,11 @@ def learn_rows(
     max_size: Scalar,
     max_condition: Scalar,
 ) -> Any:
-    """Learn row after row, from the rows A and targets b of the window; returns how many of X were learned.
+    """Learn row by row, from the rows A and targets b of the window; returns how many rows of X were learned.
 
-    Stops before a row whose square or step is beyond max_size, or whose square is below its inverse, so that w stays
-    finite; and before one with which the condition number of A may exceed max_condition (0: MAX_INVERSE decides).
+    Stops before a row whose square or step exceeds max_size, or whose square is below 1 / max_size, so that w stays
+    finite. Also stops before a row with which the condition number of A could exceed max_condition (0: MAX_INVERSE
+    decides).
     """
     return slide(W, window, X, Y, step, out, order, eps, max_size, max_condition)
 
@@ -137,7 +138,7 @@ def judge_window(
     m: int,
     max_size: Scalar,
 ) -> Any:
-    """Whether the window of m rows may be solved by T, and whether the solution then needs no refinement.
+    """Whether the window of m rows can be solved with T, and whether the solution then needs no refinement.
 
     square is |T|^2, total the sum of the squares of the rows, G their products; T_0 and u are work space.
     """
@@ -153,13 +154,13 @@ def judge_window(
 
 @inline
 def row_at(A: Array, X: Array, i: int) -> Any:
-    """Row i of X; a negative i counts from the end of A."""
+    """Row i of X, or a row counted from the end of A if i is negative."""
     return X[i] if i >= 0 else A[len(A) + i]
 
 
 @inline
 def shift_left(a: Array) -> None:
-    """Drop the first number, append a zero."""
+    """Drop the first number and append a zero."""
     for j in range(1, len(a)):
         a[j - 1] = a[j]
     a[-1] = 0
@@ -167,7 +168,7 @@ def shift_left(a: Array) -> None:
 
 @inline
 def append_row(T: Array, g: Array, u: Array, m: int, eps: Scalar, max_size: Scalar) -> Any:
-    """Compute row m of T from the products g of a row with the window and itself; returns its square, or NaN or inf."""
+    """Compute row m of T from the products g of a row with the window and itself; returns its square, NaN or inf."""
     rest = g[m] + eps
     for j in range(m):
         u[j] = dot(T[j], g, j + 1)
@@ -184,7 +185,7 @@ def append_row(T: Array, g: Array, u: Array, m: int, eps: Scalar, max_size: Scal
 
 @inline
 def squared_norm_of_factor(G: Array, T: Array, u: Array, m: int, max_size: Scalar) -> Any:
-    """The trace of the inverse of the products G of m rows; NaN or inf if they depend on each other. T, u: work."""
+    """The trace of the inverse of the products G of m rows; NaN or inf if they are dependent. T, u: work space."""
     square, zero = G.dtype.type(0), G.dtype.type(0)
     for j in range(m):
         square += append_row(T, G[j], u, j, zero, max_size)
@@ -193,7 +194,7 @@ def squared_norm_of_factor(G: Array, T: Array, u: Array, m: int, max_size: Scala
 
 @inline_reordered
 def drop_first_row(T: Array, v: Array) -> Any:
-    """T <- that of the window without its first row; returns its squared norm. v is work space.
+    """Change T to that of the window without its first row; returns its squared norm. v is work space.
 
     With T = [[t, 0], [-t b, S]] the remaining products are S^-1 (I + b b') S^-T, so that it is N^-1 S, N N' = I + b b'.
     """
@@ -243,7 +244,7 @@ def refine(T: Array, A: Array, X: Array, e: Array, eps: Scalar, z: Array, r: Arr
 
 @inline
 def add_rows(w: Array, A: Array, X: Array, z: Array) -> None:
-    """w <- w + B'z for the rows B of A and X."""
+    """Compute w <- w + B'z for the rows B of A and X."""
     for j in range(len(A)):
         add_multiple(w, z[j], A[j])
     for j in range(len(X)):
@@ -252,7 +253,7 @@ def add_rows(w: Array, A: Array, X: Array, z: Array) -> None:
 
 @inline
 def apply_inverse(T: Array, e: Array, z: Array, m: int) -> Any:
-    """z <- T'T e; returns the sum of the |z_j|, NaN if one is NaN."""
+    """Compute z <- T'T e; returns the sum of the |z_j|, or NaN if one is NaN."""
     size = z.dtype.type(0)
     z[:] = 0
     for i in range(m):
@@ -266,7 +267,7 @@ def apply_inverse(T: Array, e: Array, z: Array, m: int) -> Any:
 
 @inline_reordered
 def dot(a: Array, b: Array, n: int) -> Any:
-    """a'b of the first n entries: few of them, or of a view that BLAS does not accept."""
+    """The product a'b of the first n entries, for few entries or views that BLAS does not accept."""
     total = a.dtype.type(0)
     for j in range(n):
         total += a[j] * b[j]

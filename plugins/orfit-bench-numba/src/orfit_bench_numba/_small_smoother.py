@@ -32,10 +32,10 @@ def smooth_small(
     least: Scalar,
     largest: Array,
 ) -> Any:
-    """Smooth from step j back, as `rts_smooth`; returns 0, or the first step of which P_pred is nearly
-    singular, or P or D not positive definite.
+    """Smooth backwards from step j, like `rts_smooth`; returns 0, or the step at which it stopped.
 
-    `largest` (1,) is raised to the trace of every C^-1.
+    It stops if P_pred is nearly singular, or if P or D is not positive definite. `largest` (1,) becomes the largest
+    trace of C^-1.
     """
     d = P.shape[1]
     B, H, unit = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(d, P.dtype)
@@ -93,7 +93,7 @@ def smooth_small(
 
 @inline
 def carry_back(m: Array, P: Array, m_pred: Array, j: int) -> None:
-    """To a state that did not move to step j: the same covariance, and the same mean apart from the control."""
+    """Smooth a state that did not move before step j: same covariance, and same mean except for the control."""
     for i in range(P.shape[1]):
         for k in range(m.shape[2]):
             m[j - 1, i, k] = m[j, i, k] - (m_pred[j, i, k] - m[j - 1, i, k])
@@ -103,7 +103,7 @@ def carry_back(m: Array, P: Array, m_pred: Array, j: int) -> None:
 
 @inline_reordered
 def factor(C: Array) -> Any:
-    """C <- its lower Cholesky factor, with 1 / L_ii on the diagonal; False if C is not positive definite."""
+    """Replace C by its lower Cholesky factor, with 1 / L_ii on the diagonal; False if C is not positive definite."""
     for i in range(len(C)):
         for j in range(i + 1):
             rest = C[i, j]
@@ -120,7 +120,7 @@ def factor(C: Array) -> Any:
 
 @inline
 def factor_upper(A: Array) -> Any:
-    """A <- the upper triangular U with U'U = A, for products of rows; False if A is not positive definite."""
+    """Replace A by the upper triangular U with U'U = A, for products of rows; False if A is not positive definite."""
     for k in range(len(A)):
         pivot = A[k, k]
         if not pivot > 0:
@@ -138,7 +138,7 @@ def factor_upper(A: Array) -> Any:
 
 @inline
 def trace_of_inverse(C: Array, H: Array) -> Any:
-    """The trace of (L L')^-1, at least 1 over the least eigenvalue of L L'; C as by `factor`, H is work space."""
+    """The trace of (L L')^-1, at least 1 over the smallest eigenvalue; C from `factor`, H is work space."""
     total = C.dtype.type(0)
     for i in range(len(C)):
         H[i] = 0
@@ -152,7 +152,7 @@ def trace_of_inverse(C: Array, H: Array) -> Any:
 
 @inline
 def solve_factored(C: Array, B: Array, column: Array) -> None:
-    """B <- (L L')^-1 B; C as by `factor`, column (d,) is work space."""
+    """Compute B <- (L L')^-1 B; C from `factor`, column (d,) is work space."""
     d = len(C)
     for i in range(d):
         subtract_rows(B, i, C[i], B, 0, i)
@@ -168,7 +168,7 @@ def solve_factored(C: Array, B: Array, column: Array) -> None:
 
 @inline_reordered
 def subtract_rows(B: Array, i: int, c: Array, A: Array, begin: int, end: int) -> None:
-    """B[i] <- B[i] - the sum of c[k] A[k] for k from `begin` to `end`, four at a time."""
+    """Subtract the sum of c[k] A[k] for k from `begin` to `end` from B[i], four at a time."""
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
         c0, c1, c2, c3 = c[k], c[k + 1], c[k + 2], c[k + 3]
@@ -181,7 +181,7 @@ def subtract_rows(B: Array, i: int, c: Array, A: Array, begin: int, end: int) ->
 
 @inline_reordered
 def weighted_sum_of_squares(f: Array, scale: Array) -> Any:
-    """The sum of f_j^2 |scale_j|."""
+    """The sum over j of f_j^2 |scale_j|."""
     total = f.dtype.type(0)
     for j in range(len(f)):
         total += f[j] * f[j] * abs(scale[j])

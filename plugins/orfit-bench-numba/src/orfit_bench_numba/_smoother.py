@@ -1,7 +1,7 @@
-"""The backward pass of the Rauch-Tung-Striebel smoother: 11 d^3 flops a step, near the rate of matrix products.
+"""The backward pass of the Rauch-Tung-Striebel smoother: 11 d^3 flops per step, near the rate of matrix products.
 
-F P takes 2 d^3, the gain L 2 d^3, I - L F 2 d^3, three Cholesky factors 1/3 d^3 each, two products with them and one
-triangle of the squares of these 1 d^3 each. Writes m and P; allocates five arrays of shape (d, d) once.
+F P takes 2 d^3, the gain L 2 d^3, I - L F 2 d^3, three Cholesky factors 1/3 d^3 each, two products with them, and one
+triangle of the squares of these, 1 d^3 each. Writes m and P; allocates five arrays of shape (d, d) once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from orfit_bench_numba._small_smoother import smooth_small, weighted_sum_of_squa
 from orfit_bench_numba._symmetric import copy_lower_to_upper, mirror_lower
 
 MAX_SMALL = 48
-"""Size of a state up to which a compiled loop over the steps is faster than calls of LAPACK."""
+"""Largest size of a state for which a compiled loop over the steps is faster than LAPACK."""
 
 
 def rts_smooth(
@@ -34,10 +34,11 @@ def rts_smooth(
     Q: Sequence[Array | None] | None = None,
     scale: Array | None = None,
 ) -> float:
-    """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
+    """Compute m[j-1] += L (m[j] - m_pred[j]), and P likewise, from the last step j backwards.
 
-    With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1, here L = H D, D being the matrix of `unit`. Sigma becomes a sum of
-    squares, as in the reference. `Q`, `scale` and what is returned, as there.
+    In the survey, theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)) with
+    L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1. Here L = H D with D = diag(unit). P becomes a sum of squares, as in the
+    reference. `Q`, `scale` and the result are also as in the reference.
     """
     rests, eps = find_rests(F, P_pred, P), float(np.finfo(P.dtype).eps)
     if scale is None:
@@ -60,7 +61,7 @@ def rts_smooth(
                 if not j:
                     break
             if rests[j]:  # the same state, so the same mean and covariance
-                m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
+                m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # except for the control
                 continue
             np.dot(F[j], P[j - 1], out=G)
             H[...] = G.T
@@ -70,15 +71,15 @@ def rts_smooth(
             scale_sum(C, P[j], P[:0, 0] if Q is None or Q[j] is None else np.ascontiguousarray(Q[j]), unit)
             np.dot(H * unit, F[j], out=rest)
             np.negative(rest, out=rest)
-            rest.flat[:: len(rest) + 1] += 1  # I - L A_j
+            rest.flat[:: len(rest) + 1] += 1  # I - L F
             sum_of_squares(P[j - 1], multiply_by_root(rest, P[j - 1], E), multiply_by_root(H, C, E))
     return eps * float(largest[0])
 
 
 def stack(matrices: Sequence[Array | None], P: Array) -> Array:
-    """The matrices of the moves (n, d, d), None for zero; the first is not needed.
+    """The matrices of the moves (n, d, d), where None means zero; the first is not needed.
 
-    As (1, d, d) if all from the second on are the same object, and (0, d, d) if they are None.
+    The result has shape (1, d, d) if all except the first are the same object, and (0, d, d) if they are None.
     """
     later = matrices[1:]
     if all(A is later[0] for A in later):
@@ -87,7 +88,7 @@ def stack(matrices: Sequence[Array | None], P: Array) -> Array:
 
 
 def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> NDArray[np.bool_]:
-    """For each step whether the state did not move to it and nothing was added to its covariance."""
+    """For each step, whether the state did not move before it and nothing was added to its covariance."""
     rests = np.zeros(len(F), bool)
     before, after = (np.diagonal(a, axis1=1, axis2=2) for a in (P[:-1], P_pred[1:]))
     for j in (np.flatnonzero((before == after).all(axis=1)) + 1).tolist():
@@ -97,9 +98,10 @@ def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> NDArray[np.bool_]
 
 @compiled("W w R R r")
 def scale_to_unit(C: Array, unit: Array, P: Array, F: Array, scale: Array) -> None:
-    """C <- D P D with D = diag(unit), unit 1 over the larger of P's deviations and those that P is a sum of, or 0.
+    """Compute C <- D P D with D = diag(unit), where unit is 1 / deviation, or 0 for zero.
 
-    F diag(scale) F' are those; if the difference is small, their rounding must not count as variance.
+    The deviation is the larger of that of P and that of F diag(scale) F', the terms from which P was computed; if their
+    difference is small, their rounding must not count as variance.
     """
     for i in range(len(P)):
         most = max(P[i, i], weighted_sum_of_squares(F[i], scale))
@@ -110,9 +112,10 @@ def scale_to_unit(C: Array, unit: Array, P: Array, F: Array, scale: Array) -> No
 
 
 def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> float:
-    """H <- H D C^-1 with C = D P D, or H D C^+ if some direction is known exactly: its variance is only rounding.
+    """Compute H <- H D C^-1 with C = D P D, or H D C^+ if the variance of a direction is only rounding.
 
-    Returns about the largest eigenvalue of C^-1. Overwrites C and recomputes it if needed; x as in `least_eigenvalue`.
+    Returns an estimate of the largest eigenvalue of C^-1. Overwrites C and recomputes it if needed; for x see
+    `least_eigenvalue`.
     """
     H *= unit
     potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (H,))
@@ -129,7 +132,7 @@ def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> float:
 
 @compiled("W R R r")
 def scale_sum(C: Array, P: Array, Q: Array, unit: Array) -> None:
-    """C <- D (P + Q) D; Q of size 0 is zero."""
+    """Compute C <- D (P + Q) D; Q of size 0 means zero."""
     for i in range(len(P)):
         for j in range(i + 1):
             C[i, j] = (P[i, j] + Q[i, j] if len(Q) else P[i, j]) * unit[j] * unit[i]
@@ -137,29 +140,29 @@ def scale_sum(C: Array, P: Array, Q: Array, unit: Array) -> None:
 
 
 def least_eigenvalue(C: Array, x: Array, least: float) -> float:
-    """About the least eigenvalue of the matrix whose Cholesky factor is C, for a normal x.
+    """Estimate the smallest eigenvalue of the matrix A with the Cholesky factor C, for a normally distributed x.
 
-    1 / |A^-1 x| takes a tenth of the time of LAPACK's estimate, and once in a thousand times is a thousand too large.
-    So it decides only if it is far above `least`.
+    1 / |A^-1 x| takes a tenth of the time of LAPACK's estimate, and in one of a thousand cases is a thousand times too
+    large. It is therefore used only if it is far above `least`.
     """
     potrs, pocon = get_lapack_funcs(("potrs", "pocon"), (C,))
     about = 1 / float(np.linalg.norm(potrs(C.T, x, lower=0)[0]))
-    return about if about > 1e4 * least else float(pocon(C.T, 1)[0])  # the latter: two or three times too large at most
+    return about if about > 1e4 * least else float(pocon(C.T, 1)[0])  # at most two or three times too large
 
 
 def multiply_by_root(A: Array, P: Array, work: Array) -> Array:
-    """A S with S S' = P; overwrites A and the work space (d, d)."""
+    """The product A S with S S' = P; overwrites A and the work space (d, d)."""
     work[...] = P
     (potrf,), (trmm,) = get_lapack_funcs(("potrf",), (P,)), get_blas_funcs(("trmm",), (P,))
     _, info = potrf(work.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
-    if info:  # no positive definite matrix
+    if info:  # not a positive definite matrix
         return A @ root_of(P)
     trmm(1, work.T, A.T, lower=0, overwrite_b=1)
     return A
 
 
 def sum_of_squares(P: Array, A: Array, B: Array) -> None:
-    """P <- A A' + B B'."""
+    """Compute P <- A A' + B B'."""
     (syrk,) = get_blas_funcs(("syrk",), (P,))
     syrk(1, A.T, c=P.T, trans=1, lower=0, overwrite_c=1)
     syrk(1, B.T, beta=1, c=P.T, trans=1, lower=0, overwrite_c=1)

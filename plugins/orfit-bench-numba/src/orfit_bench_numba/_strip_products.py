@@ -1,10 +1,11 @@
 """Products of long rows with each other and of small matrices with them, by strips of columns.
 
-[U; X; W] stacks the rows of U (n, p), X (k, p) and W (c, p). A strip of it is copied to memory that is aligned to
-cache lines and stays in the second-level cache up to some 200 rows; for products with each other, rows of zeros fill it
-up to a multiple of four. For up to 264 rows BLAS took 1.8 to 2.4 times as long for the products, with tiles of four by
-four rows, and 1.1 to 2.3 times for the combinations, on a machine with vectors of 64 bytes; with vectors of 32 bytes it
-takes 1.0 to 2.5 times as long for the products of up to 100 rows, and 0.7 to 1.0 times for the combinations.
+[U; X; W] stacks the rows of U (n, p), X (k, p) and W (c, p). A strip of it is copied to memory that is aligned to cache
+lines and, for up to about 200 rows, stays in the second-level cache. For products of rows with each other, it is padded
+with rows of zeros to a multiple of four. On a machine with vectors of 64 bytes, for up to 264 rows, BLAS took 1.8 to
+2.4 times as long for the products, with tiles of four by four rows, and 1.1 to 2.3 times for the combinations. With
+vectors of 32 bytes it takes 1.0 to 2.5 times as long for the products of up to 100 rows, and 0.7 to 1.0 times for the
+combinations.
 
 Allocated: a strip of [U; X; W], one of the result, and small matrices.
 """
@@ -21,12 +22,12 @@ from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._work_space import aligned, round_up
 
 STRIP = 512
-"""Columns of a strip, at most."""
+"""Largest number of columns of a strip."""
 
 
 @compiled("R R R")
 def multiply_all(U: Array, X: Array, W: Array) -> Any:
-    """The products of all rows of [U; X; W] with each other, in and below the diagonal; the rest is not defined."""
+    """The products of all rows of [U; X; W] with each other, in the lower triangle; the rest is undefined."""
     n, p = len(U) + len(X) + len(W), X.shape[1]
     G = np.zeros((round_up(n, 4), round_up(n, 4)), X.dtype)
     strip = aligned(len(G), min(STRIP, round_up(p, 8)), X)
@@ -38,7 +39,7 @@ def multiply_all(U: Array, X: Array, W: Array) -> Any:
 
 @compiled("W W R R R")
 def combine(new: Array, W: Array, A: Array, U: Array, X: Array) -> None:
-    """[new; W] <- [0; W] + A [U; X], where new may be the memory of U, and W may have no rows."""
+    """Compute [new; W] <- [0; W] + A [U; X]; new can be the memory of U, and W can have no rows."""
     (m, n), p, c = A.shape, X.shape[1], len(W)
     minus = np.zeros((round_up(m, 4), n), X.dtype)  # since `subtract_combinations` subtracts
     for i in range(m):
@@ -62,7 +63,7 @@ def combine(new: Array, W: Array, A: Array, U: Array, X: Array) -> None:
 
 @inline
 def fill(strip: Array, parts: Any, begin: int) -> None:
-    """The strip of the stacked parts from a column on; columns beyond the last are zero."""
+    """Fill the strip of the stacked parts that starts at a column; columns beyond the last are zero."""
     end, n = min(begin + STRIP, parts[0].shape[1]), 0
     if end - begin < strip.shape[1]:
         strip[:] = 0
@@ -74,7 +75,7 @@ def fill(strip: Array, parts: Any, begin: int) -> None:
 
 @inline
 def add_row_products(G: Array, A: Array) -> None:
-    """G <- G + A A', in and above the diagonal, for a multiple of four rows of A; the rest is not defined."""
+    """Compute the upper triangle of G <- G + A A' for a multiple of four rows of A; the rest is undefined."""
     n, threes = len(A), len(A) // 3 * 3
     for i in range(0, n, 4):
         for j in range(i // 3 * 3, threes, 3):
@@ -117,7 +118,7 @@ def add_tile(G: Array, A: Array, i: int, j: int) -> None:
 
 @inline
 def add_three(G: Array, i: int, j: int, a: Any, b: Any, c: Any) -> None:
-    """Add to three numbers of row i of G, from column j on."""
+    """Add to three numbers of row i of G, starting at column j."""
     G[i, j] += a
     G[i, j + 1] += b
     G[i, j + 2] += c
@@ -125,7 +126,7 @@ def add_three(G: Array, i: int, j: int, a: Any, b: Any, c: Any) -> None:
 
 @inline_reordered
 def add_column(G: Array, A: Array, i: int, j: int) -> None:
-    """Add to four numbers of column j of G, from row i on, the products of these rows of A with row j."""
+    """Add to four numbers of column j of G, starting at row i, the products of these rows of A with row j."""
     zero = A.dtype.type(0)
     g_0, g_1, g_2, g_3 = zero, zero, zero, zero
     for m in range(A.shape[1]):
@@ -142,7 +143,7 @@ def add_column(G: Array, A: Array, i: int, j: int) -> None:
 
 @inline_reordered
 def subtract_combinations(rows: Any, A: Array, B: Array, begin: int, end: int) -> None:
-    """Y <- Y - A B for four rows, a strip of columns, and four rows of B at a time."""
+    """Compute Y <- Y - A B for four rows and a strip of columns, four rows of B at a time."""
     y_0, y_1, y_2, y_3 = rows
     fours = len(B) // 4 * 4
     for k in range(0, fours, 4):
@@ -165,5 +166,5 @@ def subtract_combinations(rows: Any, A: Array, B: Array, begin: int, end: int) -
 
 @inline
 def four(A: Array, m: int, k: int) -> Any:
-    """Columns k to k + 3 of row m."""
+    """The entries in columns k to k + 3 of row m."""
     return A[m, k], A[m, k + 1], A[m, k + 2], A[m, k + 3]

@@ -1,7 +1,7 @@
-"""Shared by the subspace methods: the loop over steps, and orthonormalization of bases.
+"""Code shared by the subspace methods: the loop over steps, and orthonormalization of bases.
 
-Shapes: A (N, d) the rows of a step, y_n' in the sources; C (d, k); B (k, d) = C'. A product with y and an update along
-it read the rows of B in memory order; a call of `learn` copies C to B and back.
+Shapes: A (N, d) the rows of a step, y_n' in the sources; C (d, k); B (k, d) = C'. A product with y, and an update along
+it, read the rows of B in memory order; a call of `learn` copies C to B and back.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from orfit_bench_numba._arrays import Array
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; returns False if it was not applied."""
 Rows = Callable[[Any, Array, Any, int], int]
-"""rows(s, X, p, i): learn X from row i on, one row per step; returns how many, up to one that needs the rule."""
+"""rows(s, X, p, i): learn X starting at row i, one row per step, until a row needs the rule; returns how many."""
 Row = Callable[[Array], bool]
-"""row(y): learn one row in place; returns False, and changes nothing, where `rows` has to learn it."""
+"""row(y): learn one row in place; if `rows` has to learn it, change nothing and return False."""
 Bind = Callable[[Any, Any], Row]
 """bind(s, p): the function that learns one row in the arrays of s, at the step size of p."""
 RENEWAL_PERIOD = 1000
-"""Most rows after which a basis is orthonormalized again, to remove the accumulated rounding."""
+"""Largest number of rows after which a basis is orthonormalized again, to remove accumulated rounding."""
 
 
 def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., int]:
-    """Make `learn` from a rule, `rows`, its fast form for steps of one row, and `bind`, that for a call with one.
+    """Make `learn` from a rule, its fast form `rows` for steps of one row, and `bind` for calls with one row.
 
-    Rounding errors of single rows are removed by `rows`, every `period` steps. The rule learns all complex rows.
+    Every `period` steps, `rows` removes the rounding errors of single rows. The rule learns all complex rows.
     """
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -39,7 +39,7 @@ def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD)
         is_fast = N == 1 and s.basis.dtype.kind == "f"
         if is_fast and len(X) == 1 and (p.t - 1) % period and bind(s, p)(X[0]):
             return 1
-        with limit_blas_threads(4.0 * (X.size + s.basis.size) * s.basis.shape[1]):  # with an orthonormalization
+        with limit_blas_threads(4.0 * (X.size + s.basis.size) * s.basis.shape[1]):  # includes an orthonormalization
             while i < len(X):
                 if is_fast:
                     i += rows(s, X, p, i)
@@ -53,7 +53,7 @@ def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD)
 
 
 def make_bind_sample(bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., Callable[[Array, int], int] | None]:
-    """Make `bind_sample` of a kernel, whose `learn` learns the rows at which rounding errors are removed."""
+    """Make `bind_sample` of a kernel; its `learn` learns the rows at which rounding errors are removed."""
 
     def bind_sample(s: Any, p: Any) -> Callable[[Array, int], int] | None:
         if p.batch_size > 1 or s.basis.dtype.kind != "f":
@@ -71,7 +71,7 @@ def transposed_copy(C: Array) -> Array:
 
 
 def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
-    """Make `rows` for a rule that orthonormalizes C after every step, where the result is the same if done later.
+    """Make `rows` for a rule that orthonormalizes C after every step, with the same result if this is done later.
 
     along(B, X, step, *limits) learns rows until B must be orthonormalized, and returns how many.
     """
@@ -90,27 +90,28 @@ def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
 
 
 def growth_limits(B: Array, loss: float) -> tuple[float, float]:
-    """How large |B|^2 may become from an orthonormal B on: by several rows, `loss` times as large, and by a single one.
+    """The largest |B|^2 allowed, starting from an orthonormal B: after several rows (`loss` times), and after one row.
 
-    What it becomes is what is lost of the digits of the directions that did not grow: by a single row no more than an
-    orthonormalization can bear, which is due after it and costs as much as ten rows.
+    The growth is lost in digits of the directions that did not grow. After a single row it must not exceed what an
+    orthonormalization can repair, which is due then and costs as much as ten rows.
     """
     single = 1e-3 / float(np.finfo(B.dtype).eps)
     return min(loss * len(B), single), single
 
 
 def orthonormalize(B: Array, enough: float) -> Array:
-    """B becomes the rows of Q' where B' = Q R with a positive diagonal of R, which is returned.
+    """Replace B by the rows of Q', where B' = Q R with a positive diagonal of R; returns R.
 
-    By the Cholesky factor of B B', a third of the time of reflections, which leaves eps cond(B)^2: again, until
-    |B|^2 |B^+|^2 / k, which bounds that square, was `enough` or less. LinAlgError where B has no digit left.
+    The Cholesky factor of B B' takes a third of the time of reflections, but leaves an error of eps cond(B)^2. It is
+    applied again until |B|^2 |B^+|^2 / k, which bounds cond(B)^2, was at most `enough`. Raises LinAlgError if B has no
+    digits left.
     """
     trtri = get_lapack_funcs("trtri", (B,))
     R: Array = np.eye(len(B), dtype=B.dtype)
     for _ in range(3):
         L = np.linalg.cholesky(B @ B.T)
         F, _ = trtri(L.T)
-        B[...] = F.T @ B  # `trsm` may wait for a second thread, milliseconds where other programs run
+        B[...] = F.T @ B  # `trsm` can wait milliseconds for a second thread if other programs run
         R = L.T @ R
         if (L * L).sum() * (F * F).sum() <= enough * len(B):
             break

@@ -1,4 +1,4 @@
-"""Symmetric products: one half is computed and mirrored, so that the result is symmetric to the last bit."""
+"""Symmetric products: one half is computed and mirrored, so that the result is exactly symmetric."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from orfit_bench_numba._strip_products import subtract_combinations
 from orfit_bench_numba._work_space import aligned, round_up
 
 MAX_FEW_ROWS = 4
-"""Rows of V up to which a pass over all of P is faster than half a pass and mirroring."""
+"""Largest number of rows of V for which a pass over all of P is faster than half a pass and mirroring."""
 MAX_OWN_PRODUCTS, MAX_COMBINED_ROWS = (24, 24) if has_wider_blas() else (40, 200)
-"""Sizes of matrices up to which products of rows, and then combinations of four rows, take less time than BLAS.
+"""Largest sizes of matrices for which products of rows, or combinations of four rows, are faster than BLAS.
 
-With vectors of one width for both, or narrower ones for BLAS, BLAS took 1.3 to 1.6 times as long as combinations in
-double precision, and as long in single; larger matrices leave the second-level cache. With wider vectors for BLAS, it
-took 0.6 to 0.75 times as long as either in both precisions, from 32 rows on.
+If BLAS uses vectors of the same width or narrower ones, it took 1.3 to 1.6 times as long as combinations in double
+precision, and as long in single precision; larger matrices do not fit in the second-level cache. If BLAS uses wider
+vectors, it took 0.6 to 0.75 times as long as both in both precisions, for 32 rows or more.
 """
 PADDING = 8
-"""Numbers more in a row of work space: rows of a power of two numbers would share few lines of the cache."""
+"""Padding of a row of work space: rows whose length is a power of two would share few cache lines."""
 
 
 def downdate(P: Array, V: Array, ff: Scalar) -> None:
-    """P <- (P - V'V) / ff in place, for V (q, p): p^2 q flops, or for few rows one pass over P."""
+    """Compute P <- (P - V'V) / ff in place, for V (q, p): p^2 q flops, or for few rows one pass over P."""
     if len(V) <= MAX_FEW_ROWS:
         downdate_few_rows(P, V, 1 / ff)
         return
@@ -37,20 +37,20 @@ def downdate(P: Array, V: Array, ff: Scalar) -> None:
 
 
 def downdate_lower(P: Array, V: Array, ff: Scalar) -> None:
-    """P <- (P - V'V) / ff, only the lower triangle."""
+    """Compute the lower triangle of P <- (P - V'V) / ff."""
     (syrk,) = get_blas_funcs(("syrk",), (P,))
     syrk(-1 / ff, V.T, beta=1 / ff, c=P.T, lower=0, overwrite_c=1)  # the rows of P are columns for BLAS
 
 
 def multiply_lower(X: Array, P: Array, V: Array) -> None:
-    """V <- X P, reading only the lower triangle of P."""
+    """Compute V <- X P, reading only the lower triangle of P."""
     (symm,) = get_blas_funcs(("symm",), (P,))
     symm(1, P.T, X.T, c=V.T, lower=0, overwrite_c=1)
 
 
 @compiled("W R f")
 def downdate_few_rows(P: Array, V: Array, by: Scalar) -> None:
-    """P <- (P - V'V) by."""
+    """Compute P <- (P - V'V) by."""
     for i in range(len(P)):
         for k in range(len(V)):
             v = V[k, i]
@@ -62,7 +62,7 @@ def downdate_few_rows(P: Array, V: Array, by: Scalar) -> None:
 
 @compiled("W")
 def symmetrize(P: Array) -> None:
-    """P <- (P + P') / 2."""
+    """Compute P <- (P + P') / 2."""
     for i in range(len(P)):
         for j in range(i):
             P[i, j] = P[i, j] / 2 + P[j, i] / 2
@@ -77,7 +77,7 @@ def copy_lower_to_upper(P: Array) -> None:
 
 @inline
 def mirror_lower(P: Array) -> None:
-    """As `copy_lower_to_upper`, in squares of eight: as wide as a line of the cache, so that each is loaded once."""
+    """Copy like `copy_lower_to_upper`, in squares of eight, the width of a cache line, so each line is loaded once."""
     p = len(P)
     for i in range(0, p, 8):
         end = min(i + 8, p)
@@ -91,7 +91,7 @@ def mirror_lower(P: Array) -> None:
 
 @inline
 def multiply_by_symmetric(F: Array, P: Array, N: Array) -> None:
-    """N <- F P, P symmetric."""
+    """Compute N <- F P for a symmetric P."""
     if len(P) > MAX_OWN_PRODUCTS:
         np.dot(F, P, N)
         return
@@ -101,7 +101,7 @@ def multiply_by_symmetric(F: Array, P: Array, N: Array) -> None:
 
 @inline
 def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
-    """The lower triangle of N <- that of F P F', P symmetric. tile is work space from `allocate_tile`."""
+    """Compute the lower triangle of N <- F P F' for a symmetric P. tile is work space from `allocate_tile`."""
     if len(P) > MAX_COMBINED_ROWS:
         np.dot(F, P, N)
         multiply_lower_triangle(N, F, tile)
@@ -115,7 +115,7 @@ def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 
 @inline
 def tile_height(d: int) -> Any:
-    """Rows of a matrix of d rows that BLAS multiplies at a time: the least at which it reaches its rate."""
+    """The number of rows, of a matrix of d rows, that BLAS multiplies at a time: the smallest with its full rate."""
     return 32 if d < 256 else 112
 
 
@@ -133,7 +133,7 @@ def allocate_tile(d: int, like: Array) -> Any:
 
 @inline
 def combine_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
-    """The same by combinations of rows: K = -F P, and N = -K F', of which only the lower triangle is right."""
+    """Multiply by combinations of rows: K = -F P and N = -K F', where only the lower triangle of N is correct."""
     d = len(P)
     wide = d + PADDING
     K, T = tile[: d * wide].reshape(d, wide), tile[d * wide : 2 * d * wide].reshape(d, wide)
@@ -155,7 +155,7 @@ def combine_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 
 @inline
 def multiply_lower_triangle(A: Array, B: Array, tile: Array) -> None:
-    """The lower triangle of A <- that of A B', which is symmetric: slightly more than p^3 flops."""
+    """Compute the lower triangle of A <- A B', which is symmetric, in slightly more than p^3 flops."""
     p, height = len(A), tile_height(len(A))
     for begin in range(0, p, height):
         end = min(begin + height, p)

@@ -1,11 +1,11 @@
-"""Affine projection on a window of more rows than features, by the equations A'A + eps I of the features.
+"""Affine projection on a window with more rows than features, by the equations A'A + eps I of the features.
 
 For rows A (m, d) whose columns are independent, A'(A A' + eps I)^+ = (A'A + eps I)^-1 A'. The products G = A'A are
 formed in every call, m d^2 flops, and gain a row and lose one in 4 d^2; the inverse of G + eps I is T'T, by elimination
 in d^3, and a solution takes 4 m d. Allocated: arrays of shape (d, d) and (d, m), and a copy of the rows.
 
-As in `_sliding_apa`, G has the square of the condition number of A. Where that costs digits a solution z is refined by
-what it leaves of the errors, A'(e - A z) - eps z.
+As in `_sliding_apa`, G has the squared condition number of A. If that costs digits, a solution z is refined with the
+residual A'(e - A z) - eps z.
 """
 
 from typing import Any
@@ -37,11 +37,11 @@ def learn_rows(
     max_size: Scalar,
     max_condition: Scalar,
 ) -> Any:
-    """Learn rows with the weights W (c, d), which join the window; returns how many of X were learned.
+    """Learn rows, which join the window, with the weights W (c, d); returns how many rows of X were learned.
 
-    Learns none where less than d rows of the window stay when a row joins, or where it is to grow beyond the room of
-    its arrays. Stops where `_sliding_apa.learn_rows` does, with the columns of A in the place of its rows; and with
-    eps at rows of very different sizes: the reference, which divides them by their sizes, keeps less digits of these.
+    Learns no rows if fewer than d rows of the window remain when a row joins, or if its arrays are too small. Stops in
+    the same cases as `_sliding_apa.learn_rows`, with the columns of A in place of its rows. With eps, also stops at
+    rows of very different sizes: the reference, which divides rows by their sizes, keeps fewer digits of these.
     """
     (c, d), n, kind = W.shape, count[0], W.dtype
     k = min(n, order - 1)
@@ -87,7 +87,7 @@ def learn_rows(
 
 @inline
 def append_row(R: Array, B: Array, j: int, x: Array, y: Array) -> None:
-    """Row j of R <- x, column j of B (c, .) <- y."""
+    """Write x to row j of R, and y to column j of B (c, .)."""
     copy(R[j], x)
     for a in range(len(y)):
         B[a, j] = y[a]
@@ -104,7 +104,7 @@ def largest(x: Array) -> Any:
 
 @inline
 def write_back(rows: Array, targets: Array, m: int, R: Array, B: Array, end: int) -> None:
-    """The first m rows of the window <- the last ones of R up to `end`, and their targets."""
+    """Write the last m rows of R up to `end`, and their targets, to the window."""
     for j in range(m):
         copy(rows[j], R[end - m + j])
         for a in range(len(B)):
@@ -113,14 +113,14 @@ def write_back(rows: Array, targets: Array, m: int, R: Array, B: Array, end: int
 
 @inline
 def add_square(G: Array, sign: Scalar, x: Array) -> None:
-    """G <- G + sign x x'."""
+    """Compute G <- G + sign x x'."""
     for j in range(len(x)):
         add_multiple(G[j], sign * x[j], x)
 
 
 @inline
 def form_products(G: Array, A: Array, Q: Array) -> None:
-    """G <- A'A; Q <- A'."""
+    """Compute G <- A'A and Q <- A'."""
     for i in range(len(A)):
         for j in range(len(Q)):
             Q[j, i] = A[i, j]
@@ -153,10 +153,10 @@ def solve(
     u: Array,
     v: Array,
 ) -> Any:
-    """z <- (A'A + eps I)^-1 A'(b - A w); returns the sum of the |z_j|, NaN or inf if z did not converge.
+    """Compute z <- (A'A + eps I)^-1 A'(b - A w); returns the sum of the |z_j|, NaN or inf if z did not converge.
 
-    T'T is nearly the inverse, and exact enough for one step if `accurate`. r and f (m,), u and v (d,) are work space:
-    r is b - A (w + z), and u what is added next, at first w.
+    T'T is approximately the inverse, and accurate enough for a single step if `accurate`. r and f (m,), u and v (d,)
+    are work space: r is b - A (w + z), and u is added next, initially w.
     """
     m, d, last, size, zero = len(A), len(w), z.dtype.type(np.inf), z.dtype.type(0), z.dtype.type(0)
     copy(r, b)

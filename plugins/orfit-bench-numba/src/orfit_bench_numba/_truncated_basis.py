@@ -1,13 +1,13 @@
-"""ORFit with a limited memory: m directions, all of which change with every row.
+"""ORFit with a limited memory: m directions, which all change with every row.
 
 A block X = C U + L Q (see `_gram_orthogonalize`, and `_block_gram_schmidt` for rows too close to each other to be
 squared) is learned in the orthonormal coordinates of the rows of U and Q. There the block is [C L], the memory starts
 as T = I, and the change of the weights as Z = 0; each row works on n + k numbers instead of p. At the end
 U <- T'[U; Q] and w <- w + [U; Q]'Z.
 
-In coordinates a row costs what `_coordinate_rows` says. Outside, besides its direction, it costs 2 c p for its
-prediction and 2 m (m + k) p / k for the memory, in matrix products. Which of the two dominates depends on p. Allocated:
-Q, strips of [U; Q] and of U, and the coordinates.
+For the cost of a row in coordinates see `_coordinate_rows`. Outside, in addition to its direction, a row costs 2 c p
+for its prediction and 2 m (m + k) p / k for the memory, in matrix products. Which part dominates depends on p.
+Allocated: Q, strips of [U; Q] and of U, and the coordinates.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from orfit_bench_numba._strip_products import combine
 def learn_block(
     s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int, checked: bool
 ) -> int:
-    """Learn the first rows of X; returns how many. Only a block of one row decides whether that row may be learned.
+    """Learn the first rows of X; returns how many. Only a block of one row decides whether that row can be learned.
 
     m is the limit of the memory, drawn the position of the direction that each row drops if summary is RANDOM, and t
-    the number of steps before. NOT_FINITE if a number of X or Y is not finite, unless they are `checked`.
+    the number of earlier steps. Returns NOT_FINITE if a number of X or Y is not finite, unless they are `checked`.
     """
     n = int(s.count[0])
     U = s.basis[:n]
@@ -65,7 +65,7 @@ def learn_block(
     A, W = np.concatenate([T[:, :count].T, Z.T]), np.ascontiguousarray(s.w.T)
     A = A if F is None else A @ F
     bound = largest + (np.abs(A[count:]) @ lengths).max()  # of the weights after the block
-    # one of several rows may be so small that F'Z overflows although its own step does not
+    # one of several rows can be so small that F'Z overflows although the step of this row does not
     finite = bound < float(np.finfo(X.dtype).max) / 2 or (alone and is_finite(s.w + U.T @ Z[:n] + Q.T @ Z[n:]))
     if not finite or (alone and not has_bounded_products(X[:1])):
         return 0
@@ -81,7 +81,7 @@ def learn_block(
 
 
 class Coordinates(NamedTuple):
-    """The first k rows of a block as scale H B, where B is [U; Q] or, with F, F [U; Q], and has orthonormal rows."""
+    """The first k rows of a block as scale H B, where B with orthonormal rows is [U; Q] or, with F, F [U; Q]."""
 
     Q: Array  # (k, p): new directions, or the rows themselves
     H: Array  # (k, n + k)
@@ -89,7 +89,7 @@ class Coordinates(NamedTuple):
     F: Array | None  # (n + k, n + k)
     lengths: Array  # (n + k,), of the rows of [U; Q]
     alone: bool
-    """Whether the block is a single row, which decides whether it may be learned."""
+    """Whether the block is a single row, which decides whether it can be learned."""
 
 
 def find_coordinates(U: Array, X: Array, Y: Array, w: Array, out: Array, checked: bool) -> Coordinates | None:
@@ -97,7 +97,7 @@ def find_coordinates(U: Array, X: Array, Y: Array, w: Array, out: Array, checked
 
     None if a number of X or Y is not finite, unless they are `checked`.
     """
-    if len(X) > 1 and (block := orthogonalize(U, X, Y, w)):  # only of rows that are finite
+    if len(X) > 1 and (block := orthogonalize(U, X, Y, w)):  # only for finite rows
         out[: len(block.H)] = block.predictions
         return Coordinates(X[: len(block.H)], block.H, 1.0, block.F, block.lengths, alone=False)
     if not checked and not (is_finite(X) and is_finite(Y)):
@@ -115,6 +115,6 @@ def has_bounded_products(J: Array) -> bool:
 
 
 def reorthonormalize(U: Array) -> None:
-    """Make the rows of U orthonormal to rounding again, by the Cholesky factor of U U', which is near I."""
+    """Make the rows of U orthonormal to rounding again, by the Cholesky factor of U U', which is close to I."""
     trsm = get_blas_funcs("trsm", (U,))
     trsm(1, np.linalg.cholesky(U @ U.T).T, U.T, side=1, overwrite_b=1)

@@ -1,7 +1,7 @@
-"""The products of the rows of a window with each other, kept while rows join it one after another.
+"""The products of the rows of a window with each other, kept while rows join the window one after another.
 
-Each is formed by `multiply_rows`, so that one that is kept has the bits of one formed anew. What is kept holds where
-the window still has the rows that it was formed of, which the pass that multiplies them by a new row looks at.
+All products are computed by `multiply_rows`, so that a kept product has the same bits as a new one. Kept products are
+valid if the window still has the same rows, which is checked in the pass that multiplies them by a new row.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy
 
 LANES = 4
-"""Rows that are multiplied at a time; vectors of one number per row have room for as many more."""
+"""Number of rows that are multiplied at a time; vectors of one number per row have room for this many more."""
 
 
 @inline
 def multiply_rows(rows: Array, first: int, n: int, ring: Array, begin: int, w: Array, g: Array, f: Array) -> Any:
-    """g <- B x and f <- B w for the rows B of the ring from `begin` on, as many as rows[first:n], and the next one, x.
+    """Compute g <- B x and f <- B w for rows B of the ring, starting at `begin`: n - first rows and the new row x.
 
-    Returns whether B has the rows[first:n]. g and f get values behind x, until their number is a multiple of LANES.
+    Returns whether B equals rows[first:n]. g and f get extra values after x, up to a multiple of LANES.
     """
     m, b, differences = n - first, len(ring), 0
     x = (begin + m) % b
@@ -37,7 +37,7 @@ def multiply_rows(rows: Array, first: int, n: int, ring: Array, begin: int, w: A
 
 @inline_reordered
 def multiply_four(ring: Array, j: int, k: int, m: int, n: int, x: int, w: Array) -> Any:
-    """The products of rows j, k, m and n of the ring with its row x, and those with w."""
+    """The products of rows j, k, m and n of the ring with its row x, and with w."""
     zero = w.dtype.type(0)
     xa, xb, xc, xd, wa, wb, wc, wd = zero, zero, zero, zero, zero, zero, zero, zero
     for i in range(len(w)):
@@ -64,7 +64,7 @@ def differ(A: Array, i: int, B: Array, j: int) -> Any:
 
 @inline
 def form_products(G: Array, rows: Array, first: int, n: int, w: Array, ring: Array, f: Array) -> None:
-    """G <- A A' for the rows A of rows[first:n], which the ring has from its begin on; f is work space."""
+    """Compute G <- A A' for the rows A = rows[first:n], which are at the start of the ring; f is work space."""
     for j in range(n - first):
         copy(ring[j], rows[first + j])
         multiply_rows(rows, first, first + j, ring, 0, w, G[j], f)
@@ -74,7 +74,7 @@ def form_products(G: Array, rows: Array, first: int, n: int, w: Array, ring: Arr
 
 @inline
 def drop_first(G: Array, m: int) -> None:
-    """The products of the m rows behind the first one."""
+    """Keep the products of the m rows after the first row."""
     for i in range(m):
         for j in range(m):
             G[i, j] = G[i + 1, j + 1]

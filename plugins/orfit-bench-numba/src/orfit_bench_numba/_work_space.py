@@ -10,12 +10,12 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import inline
 
 CACHE_LINE = 64
-"""Bytes."""
+"""Size of a cache line in bytes."""
 
 
 @inline
 def aligned(n: int, d: int, like: Array) -> Any:
-    """Zeros (n, d), aligned to a cache line: vectors that cross cache lines are loaded at half the speed."""
+    """Zeros (n, d), aligned to a cache line, since vectors that cross cache lines are loaded at half the speed."""
     room = np.zeros(n * d + CACHE_LINE // like.itemsize, like.dtype)
     begin = -room.ctypes.data % CACHE_LINE // like.itemsize
     return room[begin : begin + n * d].reshape(n, d)

@@ -1,8 +1,8 @@
 """Affine projection (survey, APA; with all rows APA-dagger).
 
-Rows are learned one after another by `_sliding_apa`, a single row by `_apa_row`; by `_tall_apa` where the window has
-more rows than features. They square the rows, so a window of nearly dependent rows, or columns, is solved by an SVD.
-Write w and the window.
+Rows are learned one after another by `_sliding_apa`, a single row by `_apa_row`, and windows with more rows than
+features by `_tall_apa`. These use squares of the rows, so windows of nearly dependent rows or columns are solved by an
+SVD. All write w and the window.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from orfit_bench_numpy.apa import step_members as step_members
 
 COMPLEX = True
 MAX_TOGETHER = 64
-"""The most rows that the reference learns together."""
+"""Largest number of rows that the reference learns together."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included.
+    """For each row: w <- w + step A'(A A' + eps I)^+ (b - A w), where A are the last rows including this one.
 
-    Where the window may have more rows than features, which often depend on each other for many rows, the reference
-    learns twice as many each time, together.
+    If the window can have more rows than features, rows are often dependent for a long time. The reference then learns
+    twice as many rows each time, together.
     """
     if X.dtype.kind == "c":
         return _complex_apa.learn(s, X, Y, p, out)
@@ -59,7 +59,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
-    """Learn the first rows of X; returns how many: none if the rows of the window nearly depend on each other."""
+    """Learn the first rows of X; returns how many: none if the rows of the window are nearly dependent."""
     n, w = int(s.count[0]), s.w
     if not max(w.max(), -w.min()) < max_step(X.dtype) ** 3:
         return 0
@@ -79,7 +79,7 @@ def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Ar
 
 
 def learn_tall(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
-    """The same for windows of more than d rows, in float64."""
+    """Learn the first rows of X with windows of more than d rows, in float64."""
     fields, limits = (s.w.T, s.rows, s.targets), (p.projection_order, p.eps, max_step(X.dtype), max_condition(X.dtype))
     W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (*fields, X, Y, step, predictions))
     learned = int(_tall_apa.learn_rows(W, A, b, s.count, *rows, found, *limits))
@@ -121,7 +121,7 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
 
 
 def bind_tall_row(s: Any, step: Array, order: int, limits: tuple[float, ...]) -> Callable[[Array, float], int]:
-    """The same for windows that grow beyond d rows; the first d rows are not learned by it."""
+    """A function that learns one row in windows of more than d rows; it does not learn the first d rows."""
     dtype, shape = s.w.dtype, (1, len(s.w))
     entry, Y = _tall_apa.learn_rows.entry_point(dtype), np.empty((1, 1), dtype)
     window = s.w.reshape(shape), s.rows, s.targets, s.count
@@ -136,7 +136,7 @@ def bind_tall_row(s: Any, step: Array, order: int, limits: tuple[float, ...]) ->
 
 
 def learn_by_svd(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
-    """The same by the SVD of each window."""
+    """Learn the first rows of X by the SVD of each window."""
     if len(X) > 1:
         return int(reference.learn(s, X, Y, p, predictions))
     predictions[...] = X @ s.w
@@ -144,7 +144,7 @@ def learn_by_svd(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
 
 
 def append_to_window(s: Any, X: Array, Y: Array) -> None:
-    """Append rows to the window; the oldest leave a full one."""
+    """Append rows to the window; the oldest rows leave a full window."""
     n, size = int(s.count[0]), len(s.rows)
     X, Y = X[-size:], Y[-size:]
     keep = min(n, size - len(X))
@@ -156,7 +156,7 @@ def append_to_window(s: Any, X: Array, Y: Array) -> None:
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """The same step for q gradients at once, by the SVD of the window."""
+    """Take one step for q gradients, by the SVD of the window."""
     q, n = len(J), int(s.count[0])
     b_new = E + J @ s.w
     keep = min(n, len(s.rows) - q)

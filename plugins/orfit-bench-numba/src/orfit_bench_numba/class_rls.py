@@ -1,7 +1,8 @@
-"""RLS on one-hot targets (survey, D-RLS): one column of w for each class, all with one P.
+"""RLS on one-hot targets (survey, D-RLS): w has one column for each class, and all classes share one P.
 
-Each column of w is computed on its own, by the same operations whatever the others are: a class that is seen late gets
-the same column as one known from the start. `_sequential_rls` and `_block_rls` guarantee that; the rest is as in rls.
+Each column of w is computed separately, by operations that do not depend on the other columns: a class that appears
+late gets the same column as if it were known from the start. `_sequential_rls` and `_block_rls` guarantee this;
+everything else is as in rls.
 """
 
 from functools import partial
@@ -21,7 +22,7 @@ __all__ = ["bind_label", "fleet_learn", "learn", "step"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x (y - x'w) / (ff + x'P_old x)."""
+    """For each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x (y - x'w) / (ff + x'P_old x)."""
     if len(X) != 1:
         return learn_outputs_alike(s, X, Y, p, out)
     if out is not None:
@@ -40,7 +41,7 @@ def bind_label(s: Any, p: Any, y: float = 1.0) -> Any:
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as one step: K = P A'(ff I + A P A')^-1,  w <- w + K E,  P <- (P - K A P) / ff."""
+    """Learn all rows of A in one step: K = P A'(ff I + A P A')^-1,  w <- w + K E,  P <- (P - K A P) / ff."""
     limits = forgetting_limits(p.forgetting_factor, A.dtype)
     with limit_blas_threads(3.0 * len(A) * s.P.size):
         change = compute_change(s.P, np.diagonal(s.P), A, limits.ff * np.eye(len(A), dtype=A.dtype), limits)

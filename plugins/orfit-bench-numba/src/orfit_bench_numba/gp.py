@@ -1,4 +1,4 @@
-"""Gradient projection, layer by layer (survey, (GP)): step off the span of the layer's past inputs.
+"""Gradient projection, layer by layer (survey, (GP)): steps are projected off the span of the layer's earlier inputs.
 
 A layer with n inputs, m outputs and k directions costs 8 k n + 2 n m flops a row for the projected step, since Delta_l
 is the layer's input a times a row, and 8 k n for the new direction. Writes the weights and the bases.
@@ -22,7 +22,7 @@ from orfit_bench_numba._truncated_basis import reorthonormalize
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l = a e' the layer's part of J'E."""
+    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, where Delta_l = a e' is the part of J'E for the layer."""
     w, step = s.w.copy(), p.step_size[0]
     parts = layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), p.inputs
     for Theta, Delta, basis, a in zip(*parts, strict=True):
@@ -42,7 +42,7 @@ def store(s: Any, J: Any, p: Any) -> None:
 
 
 def for_network(network: Any, d: int, c: int, settings: Any) -> LayeredRows:
-    """Both for rows of a network; the singular values of a limited basis are turned anew at certain steps."""
+    """Update and store for rows of a network; a limited basis is orthonormalized again at certain steps."""
     return LayeredRows(network, d, c, make_step, counts_steps=settings["rank"] is not None)
 
 
@@ -72,15 +72,15 @@ def make_step(s: Any, p: Any, space: Space) -> Step:
 
 
 def _singular_values(s: Any, layers: int) -> list[Array | None]:
-    """Those of each layer's basis; None where it is not limited."""
+    """The singular values of the basis of each layer; None if it is not limited."""
     return [getattr(s, f"singular_values_{k + 1}", None) for k in range(layers)]
 
 
 def take_in(basis: Array, sigma: Array | None, a: Array, t: int) -> None:
-    """U <- [U r/|r|] with r = a - U'U a, or the leading directions where there are singular values.
+    """U <- [U r/|r|] with r = a - U'U a, or the leading directions if there are singular values.
 
     Nothing changes for an input whose products overflow: the next step is not finite either, or the layer before is
-    flat there. An input that depends on the rows of U brings no direction; it still turns those of a limited basis.
+    flat there. An input that depends on the rows of U adds no direction, but it rotates those of a limited basis.
     """
     q = np.empty_like(a)
     k, largest, share = project_off_basis.entry_point(a.dtype)(basis, a, q)
@@ -99,18 +99,18 @@ def take_in(basis: Array, sigma: Array | None, a: Array, t: int) -> None:
 
 @cache
 def limits_of(dtype: Any) -> tuple[float, float]:
-    """The share of an input off the span of a basis above which it counts as independent; the largest number."""
+    """The share of an input off the span of a basis above which it counts as independent, and the largest number."""
     info = np.finfo(dtype)
     return math.sqrt(info.eps), float(info.max)
 
 
 @compiled("W r w")
 def project_off_basis(basis: Array, a: Array, r: Array) -> Any:
-    """r <- (a - U'U a) / max |a| for the k rows U before the first one of zeros.
+    """Compute r <- (a - U'U a) / max |a| for the k rows U before the first row of zeros.
 
-    It projects twice, since one projection leaves eps |a| in the span of U. Returns k, max |a|, and the share
-    |r| max |a| / |a| of a that is left. The division keeps squares from over- and underflow; max |a| is NaN where a
-    number is.
+    The projection is applied twice, since one projection leaves eps |a| in the span of U. Returns k, max |a|, and the
+    remaining share |r| max |a| / |a| of a. The division prevents over- and underflow of squares; max |a| is NaN if a
+    number is NaN.
     """
     (n, d), zero = basis.shape, basis.dtype.type(0)
     k, j = 0, 0
@@ -139,7 +139,7 @@ def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Ar
     M = np.vstack([np.column_stack([np.diag(sigma[:n]), C]), np.column_stack([np.zeros((len(Q), n)), R])])
     V, values, _ = np.linalg.svd(M.astype(basis.dtype), full_matrices=False)
     if not np.isfinite(values).all():
-        return  # as for products that overflow
+        return  # same as for products that overflow
     m = min(k, len(basis))
     basis[:m], sigma[:m] = V[:, :m].T @ np.vstack([U, Q]), values[:m]
     if t % RENEWAL_PERIOD == 0:

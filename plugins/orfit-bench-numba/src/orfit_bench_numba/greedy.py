@@ -10,14 +10,14 @@ from orfit_bench_numba._precision_guard import copy
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """last <- y."""
+    """For each row: predict `last`, then last <- y."""
     predict_last(s.last, Y, np.empty((0, 0), Y.dtype) if out is None else out)
     return len(X)
 
 
 @compiled("w R W")
 def predict_last(last: Array, Y: Array, out: Array) -> None:
-    """The predictions of each row, where they are wanted, and the last label."""
+    """Write the predictions of all rows, if they are needed, and the last label."""
     for i in range(len(out)):
         copy(out[i], last if i == 0 else Y[i - 1])
     copy(last, Y[-1])

@@ -1,4 +1,4 @@
-"""The ideal continual learner (survey, Prop. 1 and Remark 1): fit the new row, keep all former ones fitted."""
+"""The ideal continual learner (survey, Prop. 1 and Remark 1): fit the new row and keep the fit of earlier rows."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ def bind_row(s: Any, p: Any) -> Any:
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """The same for the rows of J at once."""
+    """Fit all rows of J in one step."""
     return fit_block(s, J, E)
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """The rows of A as one block."""
+    """Learn the rows of A as one block."""
     return fit_block(s, A, Y - A @ s.w)
 
 

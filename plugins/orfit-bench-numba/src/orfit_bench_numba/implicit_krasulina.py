@@ -1,10 +1,10 @@
 """The implicit form of Krasulina's rule (Krasulina paper, eq. 12 and 13, Algorithm 1 with its sign corrected).
 
-A row moves C along r x', where r is orthogonal to C: C'C gains a multiple of x x', and its inverse is updated. Errors
-of the inverse decay: an error E becomes E (1 - gain |x|^2)^2 along the row, and gain |x|^2 < 1. A row with a number
-that might overflow is learned by the rule of the reference.
+A row moves C along r x', where r is orthogonal to C: a multiple of x x' is added to C'C, and its inverse is updated.
+Errors of the inverse decay: an error E becomes E (1 - gain |x|^2)^2 along the row, and gain |x|^2 < 1. A row with a
+number that might overflow is learned by the rule of the reference.
 
-Reads X and the steps, writes C and the inverse; allocates C', k^2 and 8 d numbers a call. Cost of a row: see
+Reads X and the steps, writes C and the inverse; allocates C', k^2 and 8 d numbers per call. For the cost of a row see
 `_delayed_rank1`, plus 8 k^2 flops. A call with one row copies nothing, see `_single_row`.
 """
 
@@ -40,7 +40,7 @@ COMPLEX = True
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Learn row after row; recompute the inverse every RENEWAL_PERIOD steps."""
+    """Learn row by row; recompute the inverse every RENEWAL_PERIOD steps."""
     B, inverse, end = transposed_copy(s.basis), s.inverse, i
     while end < len(X):
         age = (p.t + end - 1) % RENEWAL_PERIOD
@@ -59,7 +59,7 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 @compiled("W R r W")
 def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
-    """Eq. (13) for row after row, until a number might overflow; returns the number of rows learned."""
+    """Learn row by row with eq. (13), until a number might overflow; returns the number of rows learned."""
     owner = allocate(B)
     delayed, (c, x, u, _) = borrowed(owner)
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)
@@ -85,7 +85,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
 
 
 def bind(s: Any, p: Any) -> Callable[[Array], bool]:
-    """A function that learns one row; not the first one, which computes the inverse."""
+    """A function that learns one row, but not the first, which computes the inverse."""
     return partial(learn_implicit.entry_point(s.basis.dtype), s.basis, s.inverse, p.step_size)
 
 

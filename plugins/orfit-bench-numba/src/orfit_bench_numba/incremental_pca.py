@@ -1,14 +1,14 @@
 """Incremental PCA (R. Arora et al. 2012, as named in the Krasulina paper).
 
-The new direction of a row is kept beside the old basis, and a small matrix describes the new basis in terms of both,
-until DELAY rows are collected and the basis is rotated once for all of them. The decomposition of a row's small problem
-takes O(k^2), see `_arrowhead_svd`.
+The new direction of a row is stored next to the old basis, and a small matrix describes the new basis in terms of both,
+until DELAY rows are collected and the basis is rotated once for all of them. The small decomposition for a row takes
+O(k^2), see `_arrowhead_svd`.
 
-Reads X, writes U and Sigma; allocates U', DELAY d numbers and blocks of 256 columns a call. A row costs 4 d (k + q)
-flops in two passes over the basis and the q directions beside it, whose bandwidth is the limit, 2 d k (k + DELAY) /
-DELAY to rotate it, and about 2 k^3 to rotate the small matrix. A call with one row rotates the basis at once, and is
-left to the loop every DELAY rows, which makes it orthonormal again. A row too small or too large to be squared, and
-each step of several rows, is learned by the rule of the reference.
+Reads X, writes U and Sigma; allocates U', DELAY d numbers and blocks of 256 columns per call. A row costs 4 d (k + q)
+flops in two passes over the basis and q new directions, limited by bandwidth, 2 d k (k + DELAY) / DELAY to rotate the
+basis, and about 2 k^3 to rotate the small matrix. A call with one row rotates the basis immediately; every DELAY rows
+the loop learns the row and orthonormalizes the basis. Rows that are too small or too large to be squared, and steps of
+several rows, are learned by the rule of the reference.
 """
 
 from collections.abc import Callable
@@ -33,11 +33,11 @@ COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
 
 DELAY = 16
-"""Rows whose new directions are kept beside the old basis until it is rotated."""
+"""Number of rows whose new directions are stored next to the old basis before it is rotated."""
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Learn row after row; orthonormalize the basis now and then, since every rotation adds rounding errors."""
+    """Learn row by row; regularly orthonormalize the basis, since every rotation adds rounding errors."""
     (d, k), info = s.basis.shape, np.finfo(X.dtype)
     Q = BACKEND.asarray(np.concatenate([s.basis.T, np.zeros((DELAY, d), X.dtype)]))
     sigma, end = s.singular_values.copy(), i
@@ -53,10 +53,10 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 @compiled("W w R f f f")
 def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: float, most: float) -> Any:
-    """Learn row after row; stop before a row whose square might overflow or underflow. Returns the number of rows.
+    """Learn row by row until the square of a row might overflow or underflow; returns the number of rows.
 
-    U' = S Q, where Q (k + DELAY, d) has the rows of U' as they were last rotated, followed by the new directions;
-    S (rank, k + DELAY). Both have orthonormal rows, so that the rule is that for S and the coordinates Q y of the row:
+    U' = S Q, where Q (k + DELAY, d) contains the rows of U' after the last rotation, followed by the new directions;
+    S (rank, k + DELAY). Both have orthonormal rows, so the same rule applies to S and the coordinates Q y of the row:
     [U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]] with rho u = y - U U'y.
     """
     (room, d), k = Q.shape, len(sigma)
@@ -116,9 +116,9 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
 
 @inline
 def allocate(Q: Array, k: int) -> Any:
-    """Work space in the precision of Q (k + DELAY, d), and in double precision, in which singular values are kept.
+    """Allocate work space in the precision of Q (k + DELAY, d), and in double precision for the singular values.
 
-    Single precision would lose what a row adds to large values.
+    Single precision would lose the contribution of a row to large values.
     """
     (room, d), kind = Q.shape, Q.dtype
     turns = np.zeros((k + 1, room), kind), np.zeros((k + 1, room), kind), np.zeros((k + 1) ** 2, kind)
@@ -129,10 +129,10 @@ def allocate(Q: Array, k: int) -> Any:
 
 @inline
 def project_off(B: Array, r: Array, size: float, cut: float, c: Array, more: Array) -> Any:
-    """c <- B r and r <- r - B'c for orthonormal rows of B; returns |r|, or 0 if it is only rounding
-    beside the old norm, `size`. more is work space.
+    """Compute c <- B r and r <- r - B'c for orthonormal rows of B.
 
-    Done twice if the rounding error in r is large relative to r (twice is enough: Kahan).
+    Returns |r|, or 0 if it is only rounding relative to the old norm `size`. more is work space. The projection is
+    repeated if the rounding error in r is large relative to r (twice is enough: Kahan).
     """
     rho, part = size, more[: len(B)]
     c[:] = 0
@@ -148,7 +148,7 @@ def project_off(B: Array, r: Array, size: float, cut: float, c: Array, more: Arr
 
 @inline
 def project_off_columns(U: Array, y: Array, size: float, cut: float, c: Array, r: Array) -> Any:
-    """c <- U'y and r <- y - U c for orthonormal columns of U; otherwise as `project_off`."""
+    """Compute c <- U'y and r <- y - U c for orthonormal columns of U, like `project_off`."""
     c[:] = 0
     add_products(U, y, c)
     rho = np.sqrt(subtract_projection(U, y, c, r))
@@ -163,7 +163,7 @@ def project_off_columns(U: Array, y: Array, size: float, cut: float, c: Array, r
 
 @inline
 def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
-    """The first k rows of Q become S Q, some columns at a time, so that no second basis is needed; S <- I."""
+    """Replace the first k rows of Q by S Q, some columns at a time, so that no second basis is needed; S <- I."""
     (room, d), kind = Q.shape, Q.dtype
     wide = min(256, d)
     part, turned = np.zeros((room, wide), kind), np.zeros((k, wide), kind)
@@ -193,7 +193,7 @@ def bind(s: Any, p: Any) -> Callable[[Array], bool]:
 
 @compiled("W w f f f r")
 def rotate_by_row(U: Array, sigma: Array, cut: float, least: float, most: float, y: Array) -> Any:
-    """[U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]]; returns False, and changes nothing, if the rank is below k."""
+    """[U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]]; if the rank is below k, change nothing and return False."""
     (d, k), kind = U.shape, U.dtype
     n, wide, energy = k + 1, 64, np.dot(y, y)
     size = np.sqrt(energy)

@@ -1,19 +1,19 @@
 """Kalman filter (survey, Proposition 3) and Rauch-Tung-Striebel smoother (survey, Theorem 7, with A_j in the gain).
 
-| here                  | survey         | textbooks | meaning                                               |
+| field or parameter    | survey         | textbooks | meaning                                               |
 | --------------------- | -------------- | --------- | ----------------------------------------------------- |
 | `s.mean`              | theta_(t|t)    | x, m      | mean of the state, one column per output              |
 | `s.covariance`        | Sigma_(t|t)    | P         | its covariance, the same for every output             |
-| `s.scale`             |                |           | variances of the last transition, or the first ones   |
-| `p.transition`        | A_t            | F         | transition of the state, from the second step on      |
+| `s.scale`             |                |           | variances after the last transition, or the initial   |
+| `p.transition`        | A_t            | F         | transition of the state, from the second step         |
 | `p.process_noise`     | Q_t            | Q         | covariance added by a transition                      |
 | `p.control`           |                | B u       | added to the mean by a transition                     |
 | `J`, a row `x'`       | X_t' (q, p)    | H         | observation matrix                                    |
 | `p.observation_noise` | R_t (q, q)     | R         | covariance of the observation noise                   |
 
-Rows with noise are learned together: those of a state at rest as in rls without forgetting, those of a moving state by
+Rows with noise are learned together: for a state at rest as in rls without forgetting, for a moving state by
 `_kalman_rows`. Rows without noise are learned one by one by `_exact_observations`; the smoother is in `_smoother`. The
-square-root form, where QR factorizations in LAPACK take the time, is the reference's.
+square-root form uses the reference, since QR factorizations in LAPACK take most of the time.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Row after row, those with noise together."""
+    """Learn row by row; rows with noise are learned together."""
     if hasattr(s, "root"):
         return reference.learn(s, X, Y, p, out)
     noise = noise_of_rows(p, len(X))
@@ -62,7 +62,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         predictions = None if out is None else out[part]
         if begin < end and exact[begin]:
             if np.broadcast_to(p.is_dynamic.any(axis=-1), len(X))[p.t == 1 : begin].any():
-                s.moved[...] = 1  # by rows before these
+                s.moved[...] = 1  # by earlier rows
             learned = learn_noiseless_rows(s, X[part], Y[part], p, begin, predictions)
         else:
             learned = learn_noisy_rows(s, X[part], Y[part], noise[part], p, begin, predictions)
@@ -72,7 +72,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
-    """A function that learns one row with one output; None without noise, and where a control or a root is given."""
+    """A function that learns one row with one output; None without noise, and with a control or a root."""
     if p.observation_noise[0] == 0 or p.control is not None or hasattr(s, "root"):
         return None
     if not p.is_dynamic.any():
@@ -96,14 +96,14 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
 
 
 def bind_row_at_rest(s: Any, p: Any) -> Callable[[Array, float], int]:
-    """The same for a state that does not move."""
+    """A function that learns one row with one output for a state that does not move."""
     P, noise = s.covariance, float(p.observation_noise[0])
     entry = learn_number.entry_point(P.dtype)
     return partial(entry, P, s.mean.reshape(1, -1), noise, *NO_LIMITS, s.precision_lost.reshape(1))
 
 
 def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:
-    """Learn the rows from number `begin` of this chunk on, which have no noise."""
+    """Learn rows without noise, starting at row `begin` of this chunk."""
     for i in range(len(X)):
         row = slice(i, i + 1)
         if not filter_step(s, X[row], Y[row], p.at(begin + i), None if out is None else out[row]):
@@ -112,13 +112,13 @@ def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Ar
 
 
 def no_records(dtype: Any) -> tuple[Array, Array, Array, Array]:
-    """Records of no rows."""
+    """Empty records."""
     none = np.empty((0, 0, 0), dtype)
     return none, none, none, none
 
 
 def record_rows(s: Any, X: Array, Y: Array, p: Any, records: tuple[Array, Array, Array, Array]) -> int:
-    """Learn rows and record the moments (m_pred, P_pred, m, P) of each; returns how many, 0 where it cannot."""
+    """Learn rows and record the moments (m_pred, P_pred, m, P) of each; returns how many, or 0 if it cannot."""
     noise = noise_of_rows(p, len(X))
     can_record = len(X) and noise.all() and not hasattr(s, "root")
     return learn_noisy_rows(s, X, Y, noise, p, 0, None, records) if can_record else 0
@@ -134,7 +134,7 @@ def learn_noisy_rows(
     out: Array | None,
     records: tuple[Array, Array, Array, Array] | None = None,
 ) -> int:
-    """Learn the rows from number `begin` of this chunk on, which have these noises."""
+    """Learn rows with these noises, starting at row `begin` of this chunk."""
     part = slice(begin, begin + len(X))
     moves = select_rows(p.is_dynamic, part)
     if not moves.any() and p.control is None and records is None:
@@ -189,12 +189,12 @@ def is_by_matrix(motion: tuple[Array, ...]) -> bool:
 
 
 def select_rows(value: Array, part: slice) -> Array:
-    """The entries of some rows; a single entry stands for all rows."""
+    """The entries for some rows; a single entry holds for all rows."""
     return value if len(value) == 1 else value[part]
 
 
 def split_vectors_matrices(value: Array | None, part: slice, dtype: Any) -> tuple[Array, Array]:
-    """Numbers or diagonals (m, 1 or d), and matrices (m, d, d); the one that is not given has size 0."""
+    """Numbers or diagonals (m, 1 or d), and matrices (m, d, d); the array that is not given has size 0."""
     if value is None or value.ndim < 3:
         vectors = np.empty((1, 0), dtype) if value is None else select_rows(value.reshape(len(value), -1), part)
         return vectors, np.empty((1, 0, 0), dtype)
@@ -202,17 +202,17 @@ def split_vectors_matrices(value: Array | None, part: slice, dtype: Any) -> tupl
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as observations at one time step."""
+    """Learn all rows of A as observations at one time step."""
     return filter_step(s, A, Y, p.at(0), None)
 
 
 def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
-    """Prediction, from the second step on, and correction by the rows of A that are not missing; or neither."""
+    """Predict, from the second step on, and correct by the rows of A that are not missing; if refused, do neither."""
     return filtering.filter_step(s, A, Y, p, out, predict_step, update)
 
 
 def predict_step(s: Any, mean: Array, p: Any) -> bool:
-    """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
+    """Prediction: P <- F P F' + Q; `mean` is F mean or that of a nonlinear transition (survey, KF, arrow down)."""
     if hasattr(s, "root"):
         return reference.predict_step(s, mean, p)
     P = np.empty_like(s.covariance)
@@ -230,7 +230,7 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
+    """Correction: mean <- mean + K E, P <- P - K J P with K = P J'(J P J' + R)^-1 (survey, KF, arrow right)."""
     if hasattr(s, "root"):
         return reference.update(s, J, E, p)
     R = p.observation_noise

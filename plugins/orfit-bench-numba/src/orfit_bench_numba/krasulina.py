@@ -1,6 +1,6 @@
 """Krasulina's rule for k-PCA (Krasulina paper, eq. 9).
 
-Rows are learned by C <- C + step r y'C with r = y - C C^+ y, and C is replaced by the Q of C = Q R only now and then.
+Rows are learned by C <- C + step r y'C with r = y - C C^+ y, and C is replaced by Q of C = Q R only from time to time.
 The result equals that of the rule, which orthonormalizes after every step: with C = Q R the steps are Q <- QR(Q +
 step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y, and its inverse is updated. The sum of step^2 |y|^2
 |c|^2 bounds how far C is from orthonormal; eps times this sum bounds the error that |r|^2, which is rounded to eps
@@ -41,7 +41,7 @@ COMPLEX = True
 
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
-    """C <- C + step (y - C C^+ y) y'C for row after row, until too many digits might be lost."""
+    """Learn row by row with C <- C + step (y - C C^+ y) y'C, until too many digits might be lost."""
     owner = allocate(B)
     delayed, (c, x, _, _) = borrowed(owner)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)

@@ -1,4 +1,4 @@
-"""Orthogonal gradient descent (thesis, eq. 2.4; survey, OGD): step along the gradient, off the span of former ones."""
+"""Orthogonal gradient descent (thesis, eq. 2.4; survey, OGD): gradient steps off the span of earlier gradients."""
 
 from typing import Any
 
@@ -27,12 +27,12 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def store(s: Any, J: Array, p: Any) -> None:
-    """U <- [U r/|r|], the gradient taken after the step."""
+    """U <- [U r/|r|], where r is the residual of the gradient after the step."""
     append_directions(s, new_directions(s.basis[: s.count[0]], J)[0])
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """Both with the rows of A as one block, whose gradients do not depend on w."""
+    """Update and store with the rows of A as one block, whose gradients do not depend on w."""
     Q, R = new_directions(s.basis[: s.count[0]], A)
     if not _apply_step(s, Q, R, Y - A @ s.w, p):
         return False

@@ -1,10 +1,10 @@
 """Oja's rule for k-PCA (Krasulina paper, after eq. 9).
 
-Rows are learned by C <- C + step y y'C, and C is replaced by the Q of C = Q R only now and then, which gives the Q of
-all steps so far. C'C gains step (2 + step |y|^2) c c' with c = C'y, so |C|^2 measures how far C is from orthonormal. A
-row too large for that is learned by the rule of the reference.
+Rows are learned by C <- C + step y y'C, and C is replaced by Q of C = Q R only from time to time, which gives the Q of
+all steps so far. A step adds step (2 + step |y|^2) c c' with c = C'y to C'C, so |C|^2 measures how far C is from
+orthonormal. Rows that are too large for this are learned by the rule of the reference.
 
-Reads X and the steps, writes C; allocates C' and 8 d numbers a call. A row takes 4 d k flops and half a pass over C'.
+Reads X and the steps, writes C; allocates C' and 8 d numbers per call. A row takes 4 d k flops and half a pass over C'.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ COMPLEX = True
 
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
-    """C <- C + step y y'C for row after row, until |C|^2 would be too large."""
+    """Learn row by row with C <- C + step y y'C, until |C|^2 would be too large."""
     owner = allocate(B)
     delayed, (c, zeros, _, _) = borrowed(owner)
     size, two, learned = B.dtype.type(len(B)), B.dtype.type(2), len(X)

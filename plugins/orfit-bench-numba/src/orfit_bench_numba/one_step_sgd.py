@@ -15,7 +15,7 @@ CHECKS_ROWS = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """w <- w + e x / (x'x): the row is fitted at once; a row of zeros teaches nothing."""
+    """w <- w + e x / (x'x), which fits the row in one step; a row of zeros changes nothing."""
     return learn_by_gradient(s, X, Y, np.ones(len(X), X.dtype), 0.0, out)
 
 

@@ -1,4 +1,4 @@
-"""ORFit (thesis, Algorithms 1 to 4, corrected): fit the new rows with the least effect on remembered ones."""
+"""ORFit (thesis, Algorithms 1 to 4, corrected): fit new rows with the least change of remembered predictions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHECKS_ROWS = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """w <- w + x~ (x'x~)^-1 e with x~ = x - U U'x (eq. 3.10); then the memory takes in x."""
+    """w <- w + x~ (x'x~)^-1 e with x~ = x - U U'x (eq. 3.10); then add x to the memory."""
     if p.batch_size > 1:
         with limit_blas_threads(8.0 * len(s.basis) * X.size):
             return _learn_batches(s, X, Y, p, out)
@@ -50,7 +50,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """A function that learns one row with one output; None with a limited memory, all of which changes."""
+    """A function that learns one row with one output; None with a limited memory, which changes completely."""
     return None if hasattr(s, "singular_values") else bind_fitted_row(s, None, bounded=True)
 
 
@@ -67,12 +67,12 @@ def _learn_batches(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """The rows of A as one block."""
+    """Learn the rows of A as one block."""
     return update(s, A, Y - A @ s.w, p)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """w <- w + J~ (J'J~)^-1 E with J~ = J - U U'J; then the memory takes in J."""
+    """w <- w + J~ (J'J~)^-1 E with J~ = J - U U'J; then add J to the memory."""
     directions = float(s.count[0] + len(J))
     with limit_blas_threads(directions * (8.0 * J.size + 20.0 * directions**2)):
         return _update(s, J, E, p)
@@ -106,7 +106,7 @@ def _update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def summarize(U: Array, sigma: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
-    """What the memory keeps: directions V (n + a, m) in the coordinates of the rows of U and Q, and their values."""
+    """The new memory: directions V (n + a, m) in the coordinates of the rows of U and Q, and their values."""
     n, (a, q) = len(U), R.shape
     if p.summary == "ipca":  # the leading singular vectors of [U Sigma, J'] (eq. 3.4)
         M = np.zeros((n + a, n + q), R.dtype)

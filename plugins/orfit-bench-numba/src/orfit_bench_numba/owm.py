@@ -1,7 +1,7 @@
-"""Layer-wise RLS (survey, EBP and OWM; our reading): the step of each layer times the RLS matrix of its inputs.
+"""Layer-wise RLS (survey, EBP and OWM, as interpreted here): the step of each layer times the RLS matrix of its inputs.
 
-A layer with n inputs and m outputs takes 4 n m + 5 n^2 flops a step and two passes over its P. Nothing of the size of P
-is allocated.
+A layer with n inputs and m outputs takes 4 n m + 5 n^2 flops per step and two passes over its P. No array of the size
+of P is allocated.
 """
 
 from typing import Any
@@ -77,7 +77,7 @@ def make_step(s: Any, p: Any, space: Space) -> Step:
 
 @compiled("W r w (f f f f)")
 def weigh_layer(P: Array, a: Array, v: Array, limits: Limits) -> Any:
-    """v <- P a / sqrt(ff + a'P a); returns the verdict on the layer, and the reciprocal of the root."""
+    """Compute v <- P a / sqrt(ff + a'P a); returns the verdict on the layer, and the reciprocal of the square root."""
     given, n = Limits(*limits), len(a)
     one, trace = P.dtype.type(1), P.dtype.type(0)
     u, diagonal = np.empty(n, P.dtype), np.empty(n, P.dtype)
@@ -91,5 +91,5 @@ def weigh_layer(P: Array, a: Array, v: Array, limits: Limits) -> Any:
 
 @compiled("W r f")
 def downdate_by(P: Array, v: Array, by: Scalar) -> None:
-    """P <- (P - v v') by."""
+    """Compute P <- (P - v v') by."""
     downdate_by_row(P, v, by)

@@ -1,7 +1,7 @@
 """Ridge regression in information form (thesis, eq. 2.2; survey, eq. 10): L = X'WX + prior and m = X'WY, w = L^-1 m.
 
-Rows are added by one symmetric product a chunk, which takes d^2 flops a row near the rate of matrix products, or one
-after another if they are few or a number may overflow. Predictions of every row are computed by blocks, see
+Rows are added by one symmetric product per chunk, which takes d^2 flops per row near the rate of matrix products, or
+one after another if there are few rows or a number could overflow. Predictions of every row are computed in blocks, see
 `_block_ridge`.
 """
 
@@ -32,7 +32,7 @@ from orfit_bench_numpy.ridge import MIN_ROWS_PER_FEATURE, learn_rows
 CHECKS_ROWS = True
 COMPLEX = True
 MIN_ROWS = 8
-"""Rows from which one product is faster than a pass over L for each."""
+"""With at least this many rows, one product is faster than a pass over L for each row."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -63,14 +63,14 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """A function that learns one row of real numbers with one output; None with ff > 1: weights depend on the step."""
+    """A function that learns one row of real numbers with one output; None if ff > 1: weights depend on the step."""
     if p.forgetting_factor > 1 or s.moment.dtype.kind == "c":
         return None
     return partial(add_number.entry_point(s.moment.dtype), s.information, s.moment, float(p.forgetting_factor))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """L <- ff L + A'A,  m <- ff m + A'Y; False, and nothing is changed, where a number would not be finite."""
+    """L <- ff L + A'A,  m <- ff m + A'Y; if a number would not be finite, change nothing and return False."""
     ff, t = p.forgetting_factor, p.t
     if len(A) == 1:
         return add(s, A, Y, ff, t, math.inf) == 1
@@ -85,13 +85,13 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 
 def solve(s: Any) -> tuple[Array, float]:
-    """The w with L w = m, and its precision (see `factor_information`)."""
+    """Solve L w = m; return w and its precision (see `factor_information`)."""
     with limit_blas_threads(float(len(s.information)) ** 3 / 3, square=len(s.information)):
         return solve_normal_equations(s.information, s.moment)
 
 
 def add(s: Any, X: Array, Y: Array, ff: float, t: int, energy: float) -> int:
-    """Learn rows from step t on, energy the sum of their squares; returns how many were learned."""
+    """Learn rows starting at step t; energy is the sum of their squares. Returns how many were learned."""
     L, m = s.information, s.moment
     is_complex = X.dtype.kind == "c"
     if (len(X) >= MIN_ROWS or is_complex) and is_bounded(L, m, energy, Y):

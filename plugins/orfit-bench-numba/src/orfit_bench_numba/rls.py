@@ -1,8 +1,8 @@
 """Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda)).
 
-In the normalized form P = Phi_t beta^-t, which stays finite where beta^t underflows. The rows of a linear model are
+P has the normalized form Phi_t beta^-t, which stays finite when beta^t underflows. The rows of a linear model are
 learned one after another by `_sequential_rls` or, if there are many features, in blocks by `_block_rls`; the docstrings
-there describe cost and memory. A step by q gradients takes 3 q p^2 flops.
+there describe cost and memory. A step with q gradients takes 3 q p^2 flops.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
+    """For each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
     if len(X) > 1 and Y.shape[1] == 1 and can_learn_few_features(s, p):
         y, predictions = Y.reshape(-1), np.empty(0, X.dtype) if out is None else out.reshape(-1)
         return learn_few_features(learn_safe_rows, s.P, s.w, p.forgetting_factor, s.precision_lost, X, y, predictions)
@@ -47,7 +47,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def learn_outputs_alike(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """The same, each output by the same operations whatever the others are.
+    """Learn rows as `learn`, with operations for each output that do not depend on the other outputs.
 
     The forgetting factor is the noise r of `_sequential_rls` and `_block_rls`.
     """
@@ -71,7 +71,7 @@ def learn_outputs_alike(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -
 
 
 def can_learn_few_features(s: Any, p: Any) -> bool:
-    """Whether P is kept, for real numbers and few features, and exists before the first of the rows."""
+    """Whether a P for real numbers and few features is stored and exists before the first of the rows."""
     keeps_P = p.forgetting_factor > 0 and not hasattr(s, "root") and not (p.ridge == 0 and p.t == 1)
     return keeps_P and s.w.dtype.kind == "f" and len(s.w) <= MAX_FEATURES
 
@@ -79,19 +79,19 @@ def can_learn_few_features(s: Any, p: Any) -> bool:
 def learn_few_features(
     learn_safe: Callable[..., int], P: Array, w: Array, ff: float, degraded: Array, X: Array, y: Array, out: Array
 ) -> int:
-    """Learn rows with one output by `learn_safe`, the function for few features, and what it leaves by `learn_rows`."""
+    """Learn rows with one output by `learn_safe`, the function for few features, and the others by `learn_rows`."""
     learned = int(learn_safe(P, w.reshape(-1), ff, X, y, out))
     if learned < 0 or learned == len(X):
         return learned
     left = slice(learned, None)
     noise, predictions = np.full(len(X) - learned, ff, X.dtype), out[left, None] if len(out) else None
-    with np.errstate(all="ignore"):  # a bound function is called without
+    with np.errstate(all="ignore"):  # bound functions are called without it
         limits = forgetting_limits(ff, X.dtype)
         return learned + learn_rows(P, w, X[left], y[left, None], noise, degraded, predictions, limits)
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """A function that learns one row of real numbers with one output; None where no P is kept."""
+    """A function that learns one row of real numbers with one output; None if no P is stored."""
     ff = p.forgetting_factor
     if ff == 0 or s.w.dtype.kind == "c" or hasattr(s, "root"):
         return None
@@ -101,7 +101,7 @@ def bind_row(s: Any, p: Any) -> Any:
 
 
 def bind_rows(s: Any, p: Any) -> Any:
-    """A function that learns rows of real numbers with one output; None where no P is kept, and for many features."""
+    """A function that learns rows of real numbers with one output; None if no P is stored, and for many features."""
     if not can_learn_few_features(s, p):
         return None
     entry = learn_safe_rows.entry_point(s.P.dtype)
@@ -123,7 +123,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as one step."""
+    """Learn all rows of A in one step."""
     return update(s, A, Y - A @ s.w, p)
 
 

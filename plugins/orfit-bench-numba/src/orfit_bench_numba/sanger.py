@@ -1,13 +1,14 @@
 """Sanger's rule in the form of the Krasulina paper (after eq. 12).
 
 Rows are learned on C = Q R with a constant R: C <- C + step r x' is Q <- Q + step r v' with v = R^-T x, where
-x = C^+ y = R^-1 Q^+ y and r = y - Q Q^+ y. Q starts orthonormal, and Q'Q gains step^2 |r|^2 v v', whose inverse is
-updated; when Q'Q may have become too large, Q is orthonormalized and R absorbs its factor. So x loses no more digits
-than the condition of C, whose square an inverse of C'C would cost. As in krasulina, an error of the inverse may grow,
-here by (1 - s)^2 or 1 - 2 s with s = step |x|^2. A row too large for that is learned by the rule of the reference.
+x = C^+ y = R^-1 Q^+ y and r = y - Q Q^+ y. Q starts orthonormal; a step adds step^2 |r|^2 v v' to Q'Q, whose inverse is
+updated. When Q'Q might have become too large, Q is orthonormalized and R is multiplied by the factor. Thus x loses
+digits only with the condition number of C; with an inverse of C'C it would lose them with its square. As in krasulina,
+an error of the inverse can grow, here by (1 - s)^2 or 1 - 2 s with s = step |x|^2. Rows that are too large for this are
+learned by the rule of the reference.
 
-Reads X and the steps, writes C; allocates Q', k^2 and 8 d numbers a call. Cost of a row: see `_delayed_rank1`. A call
-with one row takes x from the Cholesky factor of C'C where that is as exact: d k^2 flops more.
+Reads X and the steps, writes C; allocates Q', k^2 and 8 d numbers per call. For the cost of a row see `_delayed_rank1`.
+A call with one row computes x from the Cholesky factor of C'C if that is as accurate, with d k^2 more flops.
 """
 
 from collections.abc import Callable
@@ -53,7 +54,7 @@ MAX_GROWTH = 1e1
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Learn row after row; orthonormalize Q now and then."""
+    """Learn row by row; orthonormalize Q from time to time."""
     (B, R), end = qr_factors(s.basis), i
     several, single = growth_limits(B, MAX_GROWTH)
     top = float(np.finfo(B.dtype).max) ** 0.5  # Q is far below it, so that C = Q R stays finite
@@ -71,7 +72,7 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 
 def qr_factors(C: Array) -> tuple[Array, Array]:
-    """Q' and R of C = Q R."""
+    """The factors Q' and R of C = Q R."""
     B = transposed_copy(C)
     try:
         return B, orthonormalize(B, MAX_GROWTH * len(B))
@@ -82,7 +83,7 @@ def qr_factors(C: Array) -> tuple[Array, Array]:
 
 @compiled("W W R r f f")
 def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float, single: float) -> Any:
-    """Q <- Q + step (y - Q Q^+ y) v' for row after row, until too many digits might be lost; F = R^-1."""
+    """Learn row by row with Q <- Q + step (y - Q Q^+ y) v', until too many digits might be lost; F = R^-1."""
     owner = allocate(B)
     delayed, (c, x, u, v) = borrowed(owner)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)

@@ -1,8 +1,8 @@
 """SGD and its variants (slides, "SGD beyond least square" to "SGD convergence"; signs and means corrected).
 
-The plainest setting is computed by the kernel of `lms`. Others read w and x twice a step, for the prediction and for
-the step, write w once, and pass over w once more for each of momentum, averaging and projection; all from the cache,
-whose bandwidth is the limit. Finite weights are checked once a chunk, as in `learn_by_gradient`. Allocated once a call:
+The plain setting is computed by the kernel of `lms`. Other settings read w and x twice per step, for the prediction and
+for the step, write w once, and pass over w once more for each of momentum, averaging and projection; the limit is the
+bandwidth of the cache. Finite weights are checked once per chunk, as in `learn_by_gradient`. Allocated once per call:
 copies of the fields, v and the gradient, and the slopes of a step.
 """
 
@@ -38,12 +38,12 @@ __all__ = [
 
 CHECKS_ROWS = True
 COMPLEX = True
-"""With the loss e^2 / 2. Only the setting that is the step of `lms` is compiled for complex numbers; all others are
-computed by the reference."""
+"""Only for the loss e^2 / 2. Only settings with the step of `lms` are compiled for complex numbers; the reference
+computes all others."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
+    """Take one step for every b rows A with errors y - A v; predict with the averaged weights."""
     if X.dtype.kind == "c":
         return _learn_complex(s, X, Y, p, out)
     if is_plain(s, p):
@@ -62,14 +62,14 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """A function that learns one row of real numbers with one output; None where no such function is compiled."""
+    """A function that learns one row of real numbers with one output; None if no such function is compiled."""
     if s.w.dtype.kind != "f":
         return None
     return _gradient.bind_row(s, p.step_size, None) if is_plain(s, p) else _sgd_row.bind_row(s, p)
 
 
 def bind_rows(s: Any, p: Any) -> Any:
-    """A function that learns rows of real numbers with one output, where it is the step of `lms`; otherwise None."""
+    """A function that learns rows of real numbers with one output, if the step is that of `lms`; otherwise None."""
     is_real = s.w.dtype.kind == "f"
     return _gradient.bind_rows(s, p.step_size, None) if is_real and is_plain(s, p) else None
 
@@ -82,12 +82,12 @@ def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indice
 
 
 def bind_members(s: Any, p: Any) -> Any:
-    """A function that learns a row of each member with one output, where it is the step of `lms`; otherwise None."""
+    """A function that learns a row of each member with one output, if the step is that of `lms`; otherwise None."""
     return lms.bind_members(s, p) if _are_plain(s, p) else None
 
 
 def _are_plain(s: Any, p: Any) -> bool:
-    """`is_plain` for all members that have rows, which have one loss."""
+    """Whether `is_plain` holds for all members that have rows; they share one loss."""
     has_more = p.ridge.any() or hasattr(s, "previous") or hasattr(s, "average")
     return set(p.loss[:1]) <= {"square"} and not has_more and bool(np.isinf(p.radius).all())
 
@@ -99,29 +99,29 @@ def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """One step on gradients and errors at v_t."""
+    """Take one step with the gradients and errors at v_t."""
     return _descend(s, J, p.targets, E, p, len(J), np.empty((0, 0), J.dtype), True) == len(J)
 
 
 def move(s: Any, g: Array, p: Any) -> bool:
-    """One step along the sum g (p, 1) of gradients at v_t, as the gradient of one row of slope 1."""
+    """Take one step against the sum g (p, 1) of gradients at v_t, treated as the gradient of one row with slope 1."""
     error = np.full((1, 1), -1, g.dtype)
     return _descend(s, g.T, 0 * error, error, p._replace(loss="square"), 1, np.empty((0, 0), g.dtype), True) == 1
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as one step."""
+    """Learn all rows of A in one step."""
     return learn(s, A, Y, p, None) == len(A)
 
 
 def ahead(s: Any, p: Any) -> Array:
-    """v_t = w_t + beta_t (w_t - w_(t-1)), v_1 = w_1: where Nesterov takes the gradient."""
+    """The point v_t = w_t + beta_t (w_t - w_(t-1)), v_1 = w_1, at which Nesterov's method evaluates the gradient."""
     w: Array = s.w
     return w if p.t == 1 or not hasattr(s, "previous") else w + p.momentum[0] * (w - s.previous)
 
 
 def for_network(network: Any, d: int, c: int, settings: Any) -> NumberDescent:
-    """The rule for rows of a network, one in a step."""
+    """The rule for rows of a network, one per step."""
     return NumberDescent(network, d, c, _describe)
 
 
@@ -131,13 +131,13 @@ def _describe(s: Any, p: Any, begun: bool) -> Descent:
 
 
 def _descend(s: Any, X: Array, Y: Array, E: Array, p: Any, rows: int, out: Array, careful: bool) -> int:
-    """The number of rows learned, in steps of `rows` rows; a single step if the errors E at v are given."""
+    """Learn in steps of `rows` rows, or in one step if the errors E at v are given; returns the number of rows."""
     schedule, penalty = _schedule(p, p.t > 1), (p.ridge, p.radius)
     return int(descend(X, Y, E, fields_of(s), schedule, loss_of(p), penalty, rows, p.batch_size, careful, out))
 
 
 def _schedule(p: Any, begun: bool) -> tuple[Array, Array, Array]:
-    """Per step: its size, the momentum, which has nothing to go by in the first one, and its weight in the average."""
+    """For each step its size, the momentum (0 in the first step), and its weight in the average."""
     counts = p.weights
     if p.averaging != "weighted":
         counts = np.ones_like(counts)

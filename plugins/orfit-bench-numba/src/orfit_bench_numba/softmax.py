@@ -1,9 +1,9 @@
 """Softmax regression (slides, SGD beyond least square, with the multinomial logistic loss).
 
-Models other than networks take the rule of NumPy, whose time is in the product with the gradients.
+Models other than networks use the rule of NumPy, where the product with the gradients takes most of the time.
 
-A row takes two flops an entry of w for the scores and two for the step; w is read once more to see whether the step
-stays finite.
+A row takes two flops per entry of w for the scores and two for the step; w is read once more to check that the step is
+finite.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["bind_label", "fleet_learn", "for_network", "learn", "move", "slopes"
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen."""
+    """For each row: w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen."""
     predictions = np.empty((0, 0), X.dtype) if out is None else out
     return int(learn_all_rows(s.w, s.seen, X, Y, p.step_size, p.ridge, predictions))
 
@@ -35,7 +35,7 @@ def bind_label(s: Any, p: Any) -> Any:
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as one step on their mean loss."""
+    """Learn all rows of A in one step on their mean loss."""
     return bool(take_step(s.w, s.seen, A, Y, p.step_size[0], p.ridge))
 
 
@@ -51,7 +51,7 @@ def _describe(s: Any, p: Any, begun: bool) -> Descent:
 
 
 def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
-    """Learn the rows of all members, each by its own steps."""
+    """Learn the rows of all members, each with separate steps."""
     learned, dtype = np.zeros(len(p.members), np.int64), X.dtype
     step, ridge = np.ascontiguousarray(p.step_size, dtype), np.ascontiguousarray(p.ridge, dtype)
     predictions = np.empty((0, 0), dtype) if out is None else out
@@ -84,14 +84,14 @@ def learn_members(
 
 @compiled("W w R R r f W")
 def learn_all_rows(w: Array, seen: Array, X: Array, Y: Array, step: Array, ridge: Scalar, out: Array) -> Any:
-    """Learn row by row; returns the number of rows learned: the next step would not be finite."""
+    """Learn row by row until a step would not be finite; returns the number of rows learned."""
     e, known = np.empty(w.shape[1], w.dtype), np.empty(w.shape[1], np.bool_)
     return learn_rows(0, len(X), w, seen, X, Y, step, ridge, e, known, out)
 
 
 @compiled("W w r f r i")
 def learn_label(w: Array, seen: Array, step: Array, ridge: Scalar, x: Array, label: int) -> Any:
-    """Learn a row of this class; returns 1, or 0 where the step would not be finite and nothing has changed."""
+    """Learn a row of this class; returns 1, or 0 if the step would not be finite and nothing has changed."""
     d, c = w.shape
     e, Y = np.empty(c, w.dtype), np.zeros((1, c), w.dtype)
     Y[0, label] = 1
@@ -112,9 +112,9 @@ def learn_rows(
     known: Any,
     out: Array,
 ) -> Any:
-    """The same for rows begin to end, with room for e (c,) and known (c,).
+    """Learn the rows begin to end, with work space e (c,) and known (c,).
 
-    Entries of arrays alone: to make a view counts references, which takes longer than a row of few features.
+    Only entries of arrays are used: creating a view counts references, which takes longer than a row of few features.
     """
     (d, c), one = w.shape, w.dtype.type(1)  # an integer would make the numbers below float64
     for t in range(begin, end):
@@ -141,7 +141,7 @@ def learn_rows(
 
 @compiled("W w R R f f")
 def take_step(w: Array, seen: Array, A: Array, Y: Array, step: Scalar, ridge: Scalar) -> Any:
-    """One step on the mean loss of all rows; returns whether it is finite, and was applied."""
+    """Take one step on the mean loss of all rows; returns whether it is finite and was applied."""
     (n, d), c = A.shape, w.shape[1]
     e, G, known = np.empty(c, w.dtype), np.zeros((d, c), w.dtype), seen > 0
     for t in range(n):
@@ -166,7 +166,7 @@ def take_step(w: Array, seen: Array, A: Array, Y: Array, step: Scalar, ridge: Sc
 
 @inline
 def score(e: Array, X: Array, t: int, w: Array) -> None:
-    """e <- w'x for row t of X."""
+    """Compute e <- w'x for row t of X."""
     for k in range(len(e)):
         e[k] = 0
     for j in range(X.shape[1]):
@@ -176,7 +176,7 @@ def score(e: Array, X: Array, t: int, w: Array) -> None:
 
 @inline
 def subtract_probabilities(e: Array, Y: Array, t: int, known: Any) -> Any:
-    """e <- y - q for the label y of row t, q of the scores e of known classes; returns whether they are finite."""
+    """e <- y - q for the label y of row t, with q from the scores e of known classes; returns whether e is finite."""
     top, total = -e.dtype.type(np.inf), e.dtype.type(0)
     for k in range(len(e)):
         if known[k] and not e[k] <= top:
