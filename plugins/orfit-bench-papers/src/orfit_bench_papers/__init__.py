@@ -18,5 +18,5 @@ __all__ = ["EXPERIMENTS", "SPEC_VERSION", "experiments"]
 
 @hookimpl
 def experiments() -> tuple[Experiment, ...]:
-    """Twelve figures and tables."""
+    """The experiments: twelve figures and tables."""
     return tuple(EXPERIMENTS.values())

@@ -1,4 +1,4 @@
-"""What the experiments of the Krasulina paper share: methods, steps chosen on a validation part, sweeps, losses."""
+"""Code shared by the experiments of the Krasulina paper: methods, steps chosen on a validation part, sweeps, losses."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ METHODS = {
     "Imp. Krasulina": "implicit_krasulina",
 }
 POWER = {"Oja": 0.9, "Krasulina": 0.9, "Sanger": 0.8, "Imp. Krasulina": 0.8}
-"""gamma of the step eta_0 / t^gamma, as the paper's text has it."""
+"""The exponent gamma of the step eta_0 / t^gamma, as given in the text of the paper."""
 GRID = {
     "Oja": (-2, 4),
     "Krasulina": (-2, 4),
     "Sanger": (-9, 4),
     "Imp. Krasulina": (-8, 6),
 }
-"""Powers of ten between which eta_0 is sought in half decades; from a start s times as large s^2 eta_0 is the same."""
+"""Powers of ten between which eta_0 is searched in half decades; for a start scaled by s, s^2 eta_0 is the same."""
 SMALL = {"Sanger": 1e-4, "Imp. Krasulina": 1e-4}
-"""Scale of their Gaussian start, as in the paper's published scripts."""
+"""Scale of the Gaussian start of these methods, as in the published scripts of the paper."""
 
 COMPONENTS = Integer(1, 60)
-"""The digits that ship have 61 directions: with all of them batch PCA loses nothing, of which there are no percents."""
+"""The bundled digits have 61 directions: with all of them the loss of batch PCA is 0, and percentages are undefined."""
 
 
 class Sweep(NamedTuple):
-    """What was seen of one sweep over the rows."""
+    """The record of one sweep over the rows."""
 
     loss: Array
-    """(points,) mean compression loss on all rows; NaN once the rule has left the numbers."""
+    """(points,) mean compression loss on all rows; NaN after the rule has diverged."""
     seconds: Array
-    """(points,) wall time of learning so far."""
+    """(points,) wall time of learning up to this point."""
 
 
 @cache
@@ -56,29 +56,29 @@ def images(name: str) -> Array:
 
 @cache
 def moment(name: str) -> Array:
-    """(d, d) the mean of x x' over all rows."""
+    """The mean of x x' over all rows (d, d)."""
     X = images(name)
     return np.asarray(X.T @ X / len(X))
 
 
 def batch_loss(name: str, k: int) -> float:
-    """The least loss that k directions can have on these rows: what batch PCA loses."""
+    """The smallest possible loss with k directions on these rows, that of batch PCA."""
     return float(np.linalg.eigvalsh(moment(name))[: len(moment(name)) - k].sum())
 
 
 def loss_of(learner: Any, name: str) -> float:
-    """Mean compression loss on all rows, tr((I - P) E[x x']): equation (1), at a cost that no row adds to."""
+    """Mean compression loss on all rows, tr((I - P) E[x x']), eq. (1), at a cost independent of the rows."""
     S, C = moment(name), learner.components_
     return float(np.trace(S) - ((C @ S) * C).sum())
 
 
 def excess(loss: Any, batch: Any) -> Any:
-    """Percent beyond batch PCA."""
+    """The excess of the loss over that of batch PCA in percent."""
     return 100 * (loss - batch) / batch
 
 
 def create_learner(setup: Setup, name: str, k: int, eta0: float, seed: int, unit: bool = False) -> Any:
-    """A new learner of one of METHODS; `unit` starts Sanger's rule and the implicit one from the Gaussian unscaled."""
+    """A new learner for one of METHODS; with `unit`, Sanger's and the implicit rule start from an unscaled Gaussian."""
     settings: dict[str, Any] = {"step_size": schedules.power(eta0, POWER[name])} if name in POWER else {}
     if unit and name in SMALL:
         drawn = setup.create(METHODS[name], seed, n_components=k).partial_fit(images(setup.data)[:0])
@@ -87,7 +87,7 @@ def create_learner(setup: Setup, name: str, k: int, eta0: float, seed: int, unit
 
 
 def chosen(setup: Setup, name: str, k: int, unit: bool = False) -> float:
-    """The eta_0 whose sweep over nine tenths of the rows loses least on the last tenth; 0 where there is no step."""
+    """The eta_0 with the smallest loss on the last tenth of the rows after a sweep over the rest; 0 without steps."""
     return _chosen(setup.data, setup.backend, name, k, unit) if name in GRID else 0.0
 
 
@@ -110,7 +110,7 @@ def _validated(learner: Any, rest: Array, held: Array) -> float:
 
 
 def swept(learner: Any, X: Array, name: str, seed: int, points: int = 1) -> Sweep:
-    """One sweep over the rows X of the data `name` in this seed's random order, looked at after equal parts of it."""
+    """One sweep over the rows X of the data `name` in the random order of this seed, measured after equal parts."""
     order = np.random.default_rng([seed, 1]).permutation(len(X))
     learner.partial_fit(X[:0])
     losses, seconds, spent = np.full(points, np.nan), np.full(points, np.nan), 0.0
@@ -128,11 +128,11 @@ def swept(learner: Any, X: Array, name: str, seed: int, points: int = 1) -> Swee
 
 
 PRINTED: dict[str, dict[int, dict[tuple[str, float], tuple[float, float]]]] = {}
-"""Table 1: data to k to (method, factor on eta_0) to (loss, its standard deviation)."""
+"""Table 1: from data set, k, and (method, factor of eta_0) to (loss, its standard deviation)."""
 BATCH = {"mnist": {5: 35.16, 10: 26.95, 20: 18.74}, "cifar10": {5: 86.98, 10: 65.70, 20: 48.65}}
 """Table 1, first row."""
 ROWS = {"mnist": 70_000, "cifar10": 60_000}
-"""How many images the paper has of each."""
+"""The number of images of each data set in the paper."""
 
 _ROWS = """
 Oja 0.1 35.79 0.38 29.78 0.38 21.55 0.25 116.26 2.58 66.81 0.58 58.28 0.65

@@ -1,4 +1,4 @@
-"""Sums of error matrices over runs, E[run, i, j] being the error on task j after task i, as in the survey's metrics."""
+"""Sums of error matrices over runs, where E[run, i, j] is the error on task j after task i, as in the survey."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from orfit_bench.spec.stream import Array
 
 
 def forgetting(E: Array) -> Array:
-    """(runs,) F_T, the mean growth of the error on all tasks but the last, from when each was learned to the end."""
+    """F_T (runs,), the mean increase of the error on all tasks but the last, since each was learned."""
     return np.asarray((E[:, -1, :-1] - own(E)[:, :-1]).mean(axis=1))
 
 
 def own(E: Array) -> Array:
-    """(runs, tasks) the error on each task just after it was learned."""
+    """The error on each task just after it was learned (runs, tasks)."""
     return np.diagonal(E, axis1=1, axis2=2)

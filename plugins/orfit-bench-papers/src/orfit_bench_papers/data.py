@@ -1,4 +1,4 @@
-"""The real data of the experiments: digits that ship, MNIST and CIFAR-10 where the user has them."""
+"""The real data of the experiments: the bundled digits, and MNIST and CIFAR-10 if the user has them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from orfit_bench.spec.stream import Array, Data
 
 PARTS = ("train", "test")
 BATCHES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
-"""Files of CIFAR-10's binary version: records of one label and 3 x 32 x 32 pixels, all bytes."""
+"""Files of the binary version of CIFAR-10: records of one label and 3 x 32 x 32 pixels, all bytes."""
 RECORD = 1 + 3 * 32 * 32
 
 
 def why_absent(name: str) -> str:
-    """Why a data set is not at hand, empty when it is; looks at the disk only."""
+    """Why a data set is not available, or an empty string; checks only the disk."""
     if name == "mnist":
         return mnist_files.why_absent("test")
     if name == "cifar10" and not _cifar10():
@@ -35,7 +35,7 @@ def files(name: str) -> list[Path]:
 
 
 def described(name: str) -> str:
-    """What the rows are, in a few words."""
+    """A short description of the rows."""
     if name == "mnist":
         here = " and ".join(_mnist_parts())
         return f"MNIST, the images at hand: {here} part; pixels in [0, 1]"
@@ -49,9 +49,9 @@ def rotated(
 ) -> Data:
     """Rotated images of the digit 2, ordered by angle: see the streams rotated_digits and rotated_mnist.
 
-    Of MNIST the training part is learned where it is at hand, and tested on every 2 of the test part, as in the
-    thesis; else both sets come from the test part. Where no `validation` images are wanted, those that the streams set
-    aside are tested on too, unless they are of the training part.
+    If the training part of MNIST is available, it is learned, and every digit 2 of the test part is tested, as in the
+    thesis; otherwise both sets come from the test part. Without `validation`, the validation images of the streams are
+    also tested, unless they belong to the training part.
     """
     if name == "mnist":
         found = rotated_digits.make_mnist(n, 2, _mnist_parts()[0], seed, turn)
@@ -75,7 +75,7 @@ def origin(name: str) -> str:
 
 
 def centred(name: str) -> Array:
-    """(n, d) all images at hand as rows of pixels in [0, 1], less their mean."""
+    """All available images as rows (n, d) of pixels in [0, 1], minus their mean."""
     images = {"digits": _digits, "mnist": _mnist, "cifar10": _cifar10_pixels}[name]()
     return np.asarray(images - images.mean(axis=0))
 
@@ -95,7 +95,7 @@ def _mnist_parts() -> list[str]:
 
 
 def _cifar10() -> list[Path]:
-    """The files, or none where one of them is missing."""
+    """The files, or an empty list if one of them is missing."""
     folder = Path(os.environ.get("ORFIT_BENCH_DATA", "")).expanduser() / "cifar10"
     files = [folder / name for name in BATCHES]
     return files if os.environ.get("ORFIT_BENCH_DATA") and all(file.is_file() for file in files) else []

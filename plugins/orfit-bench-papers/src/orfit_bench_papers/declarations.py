@@ -1,4 +1,4 @@
-"""The experiments in the order of the sources; what computes each is in the module of its name, with underscores."""
+"""The experiments in the order of the sources; each is computed by the module of the same name, with underscores."""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ DECLARED = (
     ),
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in DECLARED}
-"""By name."""
+"""The experiments by name."""

@@ -1,4 +1,4 @@
-"""Krasulina paper, Figure 1: excess loss of five rules for k-PCA against the time that they learned."""
+"""Krasulina paper, Figure 1: excess loss of five rules for k-PCA against learning time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     end, seconds = results.excess.isel(rows_learned=-1), results.seconds.isel(rows_learned=-1)
     columns = ("method", *(f"k = {k}" for k in results.k.values))
     tables = [
@@ -116,7 +116,7 @@ def _claims(end: xarray.DataArray, seconds: xarray.DataArray) -> list[Claim]:
 
 
 def _first(values: xarray.DataArray, unit: str) -> tuple[str, str]:
-    """Who has the least mean; and the numbers of the first two, and of the implicit rule where it is neither."""
+    """The method with the smallest mean; the numbers of the first two, and of the implicit rule if it is neither."""
     means = values.mean("run", skipna=False).to_series().sort_values()
     shown = dict.fromkeys([*map(str, means.index[:2]), "Imp. Krasulina"])
     return str(means.index[0]), ", ".join(f"{name} {spread(values.sel(learner=name)).text} {unit}" for name in shown)

@@ -1,4 +1,4 @@
-"""The page of an experiment: what its parts share, and what every one of them ends with."""
+"""The page of an experiment: shared code, and the sections at the end of every page."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import xarray
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8c564b", "#7f7f7f", "#9467bd", "#17becf")
-"""The palette of Okabe and Ito and three more colours; none is black, which is inverted in dark mode."""
+"""The palette of Okabe and Ito and three more colours, without black, which is inverted in dark mode."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 1, 1, 1)), "-", "--")
-"""Distinguish curves without colours."""
+"""Line styles that distinguish curves without colours."""
 
 ONE_RUN = "one run has no spread"
 SPREAD = "± in ours is a standard deviation over the runs"
@@ -40,7 +40,7 @@ class Claim(NamedTuple):
 
 
 class Ambiguity(NamedTuple):
-    """A detail that the source leaves open, two interpretations, and their results."""
+    """A detail that the source does not specify, two interpretations, and their results."""
 
     what: str
     chosen: str
@@ -56,7 +56,7 @@ def claims_section(rows: Iterable[Claim], caption: str = f"Our results and those
 
 
 def ambiguities_section(rows: Iterable[Ambiguity], caption: str) -> Section:
-    """The details that the source leaves open, and how much they change the result."""
+    """The details that the source does not specify, and how much they change the result."""
     columns = ("left open", "read here as", "other reading", "here", "other reading gives")
     return Section(
         "What the source leaves open", [Listing(f"{caption}; {SPREAD}", columns, [tuple(row) for row in rows])]
@@ -75,7 +75,7 @@ def spread(values: Any, digits: int = 3) -> Number:
 
 
 def printed(mean: float, deviation: float | None = None) -> Number:
-    """A number as the source prints it, to two decimals."""
+    """A number with two decimals, as in the source."""
     return Number(mean, f"{mean:.2f}" if deviation is None else f"{mean:.2f} ± {deviation:.2f}")
 
 
@@ -116,7 +116,7 @@ def render(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> str:
 
 
 def _run(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> Section:
-    """What was run, where, and how to run it again."""
+    """A description of the run, the machine, and how to run it again."""
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(results.attrs["versions"]).items())
     machine, commit = json.loads(results.attrs["machine"]), json.loads(results.attrs["commit"])
     rows = [("again", _again(procedure, setup))]
@@ -131,7 +131,7 @@ def _run(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> Section
 
 
 def _again(procedure: Procedure, setup: Setup) -> str:
-    """The command that makes the run again, or the lines of Python where the command has no option for a number."""
+    """The command that repeats the run, or Python code if the command has no option for a number."""
     changed = {name: value for name, value in setup.protocol.items() if value != procedure.protocol[name]}
     data = setup.data if setup.data in procedure.data[1:] else None
     if changed.keys() <= {"runs"}:

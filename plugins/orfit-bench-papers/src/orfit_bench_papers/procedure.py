@@ -1,4 +1,4 @@
-"""How an experiment is computed: its protocol, what is measured in each cell, what its page shows."""
+"""How an experiment is computed: its protocol, the measurement of each cell, and its page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import xarray
 
 Cell = dict[str, Any]
-"""One place on every axis, as plain values."""
+"""One position on every axis, as plain values."""
 Axes = dict[str, list[Any]]
 Range = Integer | Number
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Everything that decides the numbers of a run: the data, who computes, and the numbers of the protocol."""
+    """Everything that determines the numbers of a run: the data, the backend, and the numbers of the protocol."""
 
     data: str
     backend: str
@@ -37,17 +37,17 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """What computes an experiment.
+    """The computation of an experiment.
 
-    `axes` names what is varied, so that a cell is one place on every axis; `measure` returns a Dataset of one cell,
-    which may depend on setup and cell alone. Variables in seconds are wall times, and differ between runs.
+    `axes` names what is varied, so a cell is one position on every axis. `measure` returns a Dataset for one cell,
+    which must depend only on the setup and the cell. Variables in seconds are wall times, and differ between runs.
     """
 
     experiment: Experiment
     protocol: Mapping[str, Any]
-    """The numbers of the source's protocol, and ours where it leaves them open: integers, numbers, tuples of these.
+    """The numbers of the protocol in the source, and ours if it does not specify them: integers, numbers, or tuples.
 
-    Others that are given must be of the same kind.
+    Numbers that replace them must be of the same kind.
     """
     axes: Callable[[Setup], Axes]
     measure: Callable[[Setup, Cell], xarray.Dataset]
@@ -57,7 +57,7 @@ class Procedure:
 
     @property
     def name(self) -> str:
-        """The experiment's name."""
+        """The name of the experiment."""
         return self.experiment.name
 
     @property

@@ -1,4 +1,4 @@
-"""The results of a run: one labelled Dataset with a dimension for each axis, and what its file says of itself."""
+"""The results of a run: one labelled Dataset with a dimension for each axis, and the attributes of its file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def join(axes: Mapping[str, list[Any]], records: list[Record]) -> xarray.Dataset
 
 
 def describe(procedure: Procedure, chosen: Setup, origin: dict[str, Any], records: list[Record]) -> dict[str, str]:
-    """The attributes of the results, without a date: the same numbers are the same file."""
+    """The attributes of the results, without a date, so that the same numbers give the same file."""
     notes = sorted({note for record in records for note in record["notes"]})
     attrs = {"format": FORMAT, "experiment": procedure.name, "source": procedure.experiment.source}
     attrs |= {"data": chosen.data, "backend": chosen.backend}

@@ -1,4 +1,4 @@
-"""Running an experiment: cell by cell in a process of its own, each finished cell kept, then one file and one page."""
+"""Run an experiment: each cell in a separate process, with finished cells kept, then write one file and one page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Measure = Callable[[Cell], Record]
 
 
 class RunOutput(NamedTuple):
-    """What a run leaves behind."""
+    """The results and files of a run."""
 
     results: xarray.Dataset
     file: Path
@@ -47,7 +47,7 @@ class RunOutput(NamedTuple):
 
 
 def reproduce(experiment: Experiment, request: Request) -> Reproduced:
-    """Compute an experiment as `orfit-bench reproduce` asks for it; see `run` for what it raises."""
+    """Compute an experiment for `orfit-bench reproduce`; raises the same errors as `run`."""
     procedure = find(experiment.name)
     protocol = {} if request.runs is None else {"runs": request.runs}
     chosen = make_setup(procedure, request.data, **protocol)
@@ -66,9 +66,9 @@ def run(
 ) -> RunOutput:
     """Compute all cells and write NAME.nc and NAME.html into the folder, which is created if its parent exists.
 
-    After a kill at any moment the same call takes over the finished cells, unless `fresh`, and ends in the same
-    numbers. progress(done, all, what was done last) is called once at the start and after each cell. RuntimeError
-    where a cell fails; the finished ones are kept. UnavailableError at once where matplotlib or Jinja is not installed.
+    If a run was killed, the same call reuses the finished cells, unless `fresh`, and gives the same numbers.
+    progress(done, all, last cell) is called once at the start and after each cell. Raises RuntimeError if a cell fails;
+    finished cells are kept. Raises UnavailableError immediately if matplotlib or Jinja is not installed.
     """
     require()
     make_folder(folder)
@@ -97,7 +97,7 @@ def run(
 def _run_all(
     procedure: Procedure, chosen: Setup, journal: Journal, measure: Measure, fresh: bool, progress: Progress
 ) -> dict[str, Record]:
-    """The records of all cells by their keys; RuntimeError where one fails, or the user's files changed meanwhile."""
+    """The records of all cells by their keys; RuntimeError if one fails, or if files of the user changed meanwhile."""
     cells = {make_key([procedure.name, asdict(chosen), cell]): cell for cell in _cells(procedure, chosen)}
     begun = journal.identity()
 
@@ -125,12 +125,12 @@ def _cells(procedure: Procedure, chosen: Setup) -> list[Cell]:
 
 
 def _place(cell: Cell) -> str:
-    """Where a cell is, for messages."""
+    """The position of a cell, for messages."""
     return ", ".join(str(value) for value in cell.values())
 
 
 def measure_in(process: Process | None, name: str, chosen: Setup, cell: Cell) -> Record:
-    """As `measure_cell`, in a process where there is one, so that a crash or a hang takes nothing else down."""
+    """Call `measure_cell`, in a separate process if possible, so that a crash or hang does not affect other cells."""
     if process is None:
         return measure_cell(name, chosen, cell)
     try:
@@ -141,7 +141,7 @@ def measure_in(process: Process | None, name: str, chosen: Setup, cell: Cell) ->
 
 
 def measure_cell(name: str, chosen: Setup, cell: Cell) -> dict[str, Any]:
-    """One cell as plain values, and what was warned of; or why it failed, for a worker's call must not raise."""
+    """One cell as plain values with its warnings, or why it failed, since a call in a worker must not raise."""
     try:
         with collect_notes() as notes:
             measured = find(name).measure(chosen, cell).to_dict()

@@ -1,4 +1,4 @@
-"""From a name to what is computed: the procedure of an experiment, and the numbers of one run of it."""
+"""Find the procedure of an experiment by its name, and choose the numbers of one run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orfit_bench_papers.procedure import Procedure, Setup
 
 
 def find(name: str) -> Procedure:
-    """The procedure of the experiment of this name. ValueError with the nearest name where there is none."""
+    """The procedure of the experiment with this name; if there is none, a ValueError suggests the nearest name."""
     if name not in EXPERIMENTS:
         raise ValueError(f"no experiment {name!r}{suggest(name, EXPERIMENTS)}")
     module = import_module(f"orfit_bench_papers.{name.replace('-', '_')}")
@@ -26,10 +26,10 @@ def find(name: str) -> Procedure:
 
 
 def make_setup(procedure: Procedure, data: str | None = None, **protocol: Any) -> Setup:
-    """Choose data, backend and protocol of a run; the backend is numba if it is installed, else numpy.
+    """Choose data, backend and protocol of a run; the backend is numba if it is installed, otherwise numpy.
 
-    ValueError for data that the experiment does not take, protocol names that it does not have and numbers outside
-    their range, TypeError for another kind than the default's, UnavailableError where the data are not here.
+    Raises ValueError for data that the experiment does not support, unknown protocol names, and numbers outside their
+    range; TypeError for a number of another kind than the default; and UnavailableError if the data are not available.
     """
     chosen = data or next(iter(procedure.data), "its own")
     if data and data not in procedure.data:
@@ -49,7 +49,7 @@ def make_setup(procedure: Procedure, data: str | None = None, **protocol: Any) -
 
 
 def _checked(procedure: Procedure, name: str, protocol: Mapping[str, Any]) -> Any:
-    """The number of this name, or the tuple of them, each of the default's kind and in its range."""
+    """The number (or tuple of numbers) with this name, checked for the kind of the default and the range."""
     value, default = protocol[name], procedure.protocol[name]
     many = isinstance(default, tuple)
     one = default[0] if many else default

@@ -1,4 +1,4 @@
-"""Survey, Figure 1: the error of every model on every task, for the methods between forgetting all and nothing."""
+"""Survey, Figure 1: the error of every model on every task, for methods that forget everything to nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "RLS, beta 0.9": ("rls", {"ridge": 0.01, "forgetting_factor": 0.9}),
     "RLS, beta 1": ("rls", {"ridge": 0.01}),
 }
-"""Names to learning rules and their settings; rows have length 1, as Assumption 1 wants."""
+"""Learning rules and their settings by name; rows have length 1, as required by Assumption 1."""
 NOTHING = 1e-20
 """Squared errors below this are rounding, here and in the colours."""
 
@@ -73,7 +73,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     E = results.squared_error.transpose("learner", "run", "task", "model").values
     rows = [
         (name, spread(own(e).mean(axis=1)), spread(forgetting(e.swapaxes(1, 2))), spread(e[:, :, -1].mean(axis=1)),

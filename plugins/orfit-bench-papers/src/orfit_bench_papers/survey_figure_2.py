@@ -27,7 +27,7 @@ def places(setup: Setup) -> Axes:
 
 
 def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
-    """How far LMS is from the common solution of two real tasks, step by step."""
+    """The distance of LMS from the common solution of two real tasks, step by step."""
     import xarray
 
     found = data.rotated(setup.data, 2, cell["run"])
@@ -59,7 +59,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     alt = (
         "Left: the way of both kinds of steps in the plane of two tasks. Right: the squared distance, which falls by "
         "the factor c a step with constant steps and to rounding after three alternating ones."
@@ -99,7 +99,7 @@ def _path(plot: Any, results: xarray.Dataset) -> None:
     size = float(abs(run.gap).max())
     for task in run.task.values:
         x = run.tasks.sel(task=task, steps="constant").values
-        along = np.array([-x[1], x[0]]) * 1.15 * size  # orthogonal to the row: where its task is solved
+        along = np.array([-x[1], x[0]]) * 1.15 * size  # orthogonal to the row: the line on which its task is solved
         plot.plot([-along[0], along[0]], [-along[1], along[1]], color="0.6", linewidth=1)
         plot.annotate(f"Span(x_{task})^⊥", along, fontsize=8, color="0.4")
     for i, steps in enumerate(STEPS):

@@ -1,4 +1,4 @@
-"""Survey, Figure 5: RLS makes an average of two tasks, which the forgetting factor weighs."""
+"""Survey, Figure 5: RLS averages two tasks, weighted by the forgetting factor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray
 
 TASKS = ((2.0, 4.0), (1.0, 1.0))
-"""(x, y) of both tasks, as printed; their own solutions are 2 and 1."""
+"""The pairs (x, y) of both tasks, as printed; their solutions are 2 and 1."""
 
 
 def places(setup: Setup) -> Axes:
@@ -26,7 +26,7 @@ def places(setup: Setup) -> Axes:
 
 
 def betas(setup: Setup) -> Any:
-    """beta from far below 1 to it, and as many from it to far above."""
+    """Values of beta from far below 1 up to 1, and the same number from 1 to far above."""
     return np.concatenate([np.geomspace(1e-4, 1, setup["betas"])[:-1], np.geomspace(1, 1e4, setup["betas"])])
 
 
@@ -57,12 +57,12 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def _factors(setup: Setup) -> Any:
-    """Forgetting factors a row, whose power of half of the rows goes from 1/1000 to 1000."""
+    """Forgetting factors per row; over half of the rows, they multiply weights by 1/1000 to 1000."""
     return np.geomspace(0.001, 1000, 13) ** (2 / setup["rows"])
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     one = results.theta.isel(run=0)
     ends = f"{float(one[0]):.3f} to {float(one[-1]):.3f}"
     alt = f"Left: theta rises from {ends} with beta. Right: the error moves from one half to the other."

@@ -37,7 +37,7 @@ def places(setup: Setup) -> Axes:
 
 
 def world(setup: Setup) -> World:
-    """The same in every run, so that errors over the runs have the covariances that the smoother claims."""
+    """The world, the same in every run, so that errors over the runs have the covariances that the smoother states."""
     rng, T, d = np.random.default_rng(7), setup["tasks"], setup["d"]
     turns = [np.linalg.qr(np.eye(d) + 0.4 * rng.standard_normal((d, d)))[0] for _ in range(T)]
     roots = 0.2 * rng.standard_normal((T, d, d))
@@ -46,7 +46,7 @@ def world(setup: Setup) -> World:
 
 
 def drawn_states(found: World, seed: int) -> tuple[Array, Array]:
-    """The true states (T, d) and what is observed of them, (T,)."""
+    """The true states (T, d) and the observations (T,)."""
     rng, (T, d) = np.random.default_rng([seed, 7]), found.X.shape
     theta = np.empty((T, d))
     theta[0] = rng.standard_normal(d)
@@ -56,7 +56,7 @@ def drawn_states(found: World, seed: int) -> tuple[Array, Array]:
 
 
 def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
-    """For every t the estimates of all tasks up to t from the rows up to t: their claimed and their true errors."""
+    """For every t, the estimates of all tasks up to t from the rows up to t: their stated and their true errors."""
     import xarray
 
     found = world(setup)
@@ -90,7 +90,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     trace = results.trace.isel(run=0).values
     true = results.squared_error.mean("run").values
     T = len(trace)
@@ -166,7 +166,7 @@ def _claims(results: xarray.Dataset) -> list[Claim]:
 
 
 def _separation(squares: Array, claimed: Array) -> tuple[Shown, str]:
-    """How far the means of squares (run, pair) are from what is claimed at most, and what is to be expected."""
+    """The largest deviation of the means of squares (run, pair) from the stated values, and the expected deviation."""
     from scipy.stats import t as student
 
     runs, pairs = squares.shape

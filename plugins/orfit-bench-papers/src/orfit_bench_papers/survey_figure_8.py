@@ -1,4 +1,4 @@
-"""Survey, Figure 8: which methods equal which, every line measured."""
+"""Survey, Figure 8: which methods are equal, with a measurement for every line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def named() -> dict[str, Equality]:
-    """The lines of the map by a name of their own."""
+    """The lines of the map by name."""
     return {_name(edge): edge for edge in laws.edges()}
 
 
@@ -33,7 +33,7 @@ def places(setup: Setup) -> Axes:
 
 
 def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
-    """How far the two ends are apart, on the kind of rows that comes nearest to the bound of rounding."""
+    """The deviation between the two ends, on the kind of rows that comes nearest to the rounding bound."""
     import xarray
 
     case = laws.edges()[named()[cell["line"]]]
@@ -48,7 +48,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     edges = named()
     deviations = dict(zip(results.line.values.tolist(), results.deviation.values.tolist(), strict=True))
     bounds = dict(zip(results.line.values.tolist(), results.bound.values.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What is varied, and what is measured in a cell."""
+"""The axes of the experiment, and the measurement of a cell."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A method, its settings beside the step, and powers of ten between which the step is sought."""
+    """A method, its settings other than the step, and the powers of ten between which the step is searched."""
 
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
@@ -46,7 +46,7 @@ ENTRIES = {
     "GP": Entry("gp", {}, (-4, 0)),
     "ICL": Entry("icl"),
 }
-"""Regression methods; steps are chosen on a validation part, all else is each method's default or named."""
+"""Regression methods; steps are chosen on a validation part, other settings are given here or have their defaults."""
 
 
 def places(setup: Setup) -> Axes:
@@ -55,7 +55,7 @@ def places(setup: Setup) -> Axes:
 
 
 def create_learner(setup: Setup, entry: Entry, seed: int, step: float | None) -> Any:
-    """A new learner; one that learns layer by layer fits a perceptron with one hidden layer."""
+    """A new learner; layer-wise methods fit a perceptron with one hidden layer."""
     declared = registry().methods[entry.method]
     given = {} if step is None else {"step_size": step}
     model = models.build(models.with_defaults(declared, None))
@@ -63,7 +63,7 @@ def create_learner(setup: Setup, entry: Entry, seed: int, step: float | None) ->
 
 
 def chosen(setup: Setup, entry: Entry, found: Data, seed: int) -> float | None:
-    """The step with the least error on the validation part after the last row; None where there is none to choose."""
+    """The step with the smallest error on the validation part after the last row; None if there is none to choose."""
     if entry.steps is None:
         return None
     lowest, highest = entry.steps

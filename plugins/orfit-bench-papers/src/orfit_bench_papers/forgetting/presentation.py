@@ -1,4 +1,4 @@
-"""What the page shows."""
+"""The sections of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     E = dict(zip(ENTRIES, results.task_error.transpose("learner", "run", "after", "task").values, strict=True))
     table = [
         (name, spread(forgetting(e)), spread(e[:, -1].mean(axis=1)), spread(own(e).mean(axis=1)),

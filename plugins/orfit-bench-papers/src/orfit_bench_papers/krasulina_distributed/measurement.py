@@ -1,4 +1,4 @@
-"""What is varied, and what is measured in a cell."""
+"""The axes of the experiment, and the measurement of a cell."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ READINGS: dict[str, tuple[str, str, str]] = {
     "own starts": ("starts of the machines", "one for all", "one each"),
     "signs": ("signs that a QR leaves open", "a positive diagonal of R", "as LAPACK's QR has them"),
 }
-"""What the paper leaves open: its name, how it is read here, and another reading."""
+"""Details that the paper does not specify: the name, the interpretation used here, and another one."""
 SIGNED = ("Oja", "Krasulina", "Incremental")
-"""Methods whose C is orthonormal, and so is its average made."""
+"""Methods with an orthonormal C; averages of C are orthonormalized."""
 TABLE_2 = {
     "mnist": {5: ((37.17, 0.01), (35.17, 0.00)), 20: ((18.77, 0.02), (18.77, 0.01))},
     "cifar10": {5: ((87.01, 0.00), (87.02, 0.00)), 20: ((48.74, 0.04), (48.76, 0.04))},
 }
-"""Data to k to (single, parallel), each (loss, its standard deviation)."""
+"""From data set and k to (single, parallel), each (loss, its standard deviation)."""
 MEANT = {37.17: 35.17}
-"""A slip of a digit in Table 2: Table 1 has the other number for the same run."""
+"""A misprinted digit in Table 2: Table 1 has the other number for the same run."""
 
 
 def places(setup: Setup) -> Axes:
@@ -38,7 +38,7 @@ def places(setup: Setup) -> Axes:
 
 
 def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
-    """Loss of one machine, and round by round of ten machines and of what they are combined to."""
+    """Loss of one machine, and for each round the losses of ten machines and of their combination."""
     import xarray
 
     k, name = cell["k"], cell["learner"]
@@ -72,7 +72,7 @@ def _seeds(setup: Setup, run: int) -> list[int]:
 
 
 def rounds(machines: list[Any], setup: Setup, seed: int, lapacks: bool) -> tuple[Array, Array]:
-    """Losses of the combination and of the machines on average, by rounds; NaN once a machine left the numbers."""
+    """Losses of the combination and mean losses of the machines by rounds; NaN after a machine diverged."""
     X, count = k_pca.images(setup.data), setup["rounds"]
     order = np.random.default_rng([seed, 1]).permutation(len(X))
     together, alone = np.full(count, np.nan), np.full(count, np.nan)
@@ -89,10 +89,10 @@ def rounds(machines: list[Any], setup: Setup, seed: int, lapacks: bool) -> tuple
 
 
 def combined(machines: list[Any], lapacks: bool = False) -> list[Any]:
-    """The machines with the mean of their C; made orthonormal where the rule keeps C so, which averages nothing else.
+    """The machines with the mean of their C, orthonormalized if the rule keeps C orthonormal; only C is averaged.
 
-    The paper does this to the rules that have no average of their own, to show that it fails them. Where signs are
-    LAPACK's, each machine's C has them too before the mean, as after a step that ends in such a QR.
+    The paper does this for the rules without a separate average, to show that it fails for them. With the signs of
+    LAPACK, the C of each machine also gets these signs before the mean, as after a step that ends in such a QR.
     """
     if machines[0].method.combine.averages:
         average(machines)

@@ -1,4 +1,4 @@
-"""What the page shows."""
+"""The sections of the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     here = results.sel(reading="as here")
     return [
         Section("Figure 2", [as_figure(_curves(here), _CAPTION, _alt(here))]),
@@ -91,7 +91,7 @@ def _claims(results: xarray.Dataset, setup: Setup) -> list[Claim]:
 
 
 def _implicit(one: xarray.Dataset, setup: Setup, source: str, k: int) -> list[Claim]:
-    """The implicit rule on one machine and on all, beside Table 2."""
+    """The implicit rule on one machine and on all machines, compared with Table 2."""
     place, rows = f"Krasulina paper, Table 2, {source}", []
     here, there = len(k_pca.images(setup.data)), k_pca.ROWS[source]
     seen = (here, there), (here // setup["machines"], there // 10)
@@ -110,7 +110,7 @@ def _implicit(one: xarray.Dataset, setup: Setup, source: str, k: int) -> list[Cl
 
 
 def _inferior(one: xarray.Dataset, name: str, k: int) -> Claim:
-    """Another rule after the last round, and what the signs of its averages make of it."""
+    """Another rule after the last round, and the effect of the signs of its averages."""
     excess = k_pca.excess(one.combined.isel(round=-1), one.batch)
     found, other = (spread(excess.sel(reading=reading)) for reading in ("as here", "signs"))
     signs = f"{other.text} % with the signs of LAPACK's QR" if name in SIGNED else ""

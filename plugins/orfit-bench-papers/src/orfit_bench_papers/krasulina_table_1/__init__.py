@@ -1,4 +1,4 @@
-"""Krasulina paper, Table 1: how much each rule for k-PCA suffers from a step that is not the best."""
+"""Krasulina paper, Table 1: the effect of a wrong step size on each rule for k-PCA."""
 
 from __future__ import annotations
 

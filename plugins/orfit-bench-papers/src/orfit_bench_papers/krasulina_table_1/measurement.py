@@ -1,4 +1,4 @@
-"""What is varied, and what is measured in a cell."""
+"""The axes of the experiment, and the measurement of a cell."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import xarray
 
 FACTORS = (0.1, 1.0, 10.0)
-"""On the chosen step, in the paper's table."""
+"""Factors of the chosen step in the table of the paper."""
 HIGHER = 10**0.5
-"""What the chosen step may be multiplied by as well: a neighbour on the grid of steps, which is all but as good."""
+"""Another factor of the chosen step: a neighbour on the grid of steps, which is almost as good."""
 DIGIT = 1.0
-"""Percents of a loss of 1 that two roundings to the second digit, of a loss and of batch PCA's, are together."""
+"""Effect in percent, for a loss of 1, of rounding a loss and that of batch PCA to two decimals."""
 PAPERS_ROWS = 70_000
 """Images of MNIST."""
 LONGER = "70,000 rows"
@@ -31,7 +31,7 @@ READINGS: dict[str, tuple[str, str, str]] = {
     "one order": ("order of the rows", "another in every run", "the same in every run"),
     LONGER: ("how many rows a sweep has", "as many as the data", "the paper's 70,000, in several sweeps"),
 }
-"""What the paper leaves open: its name, how it is read here, and another reading."""
+"""Details that the paper does not specify: the name, the interpretation used here, and another one."""
 
 
 def readings(setup: Setup) -> Axes:
@@ -64,12 +64,12 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def sweeps_of(name: str) -> int:
-    """How many sweeps over the data are nearest to the paper's rows."""
+    """The number of sweeps over the data that is nearest to the number of rows in the paper."""
     return max(1, round(PAPERS_ROWS / len(k_pca.images(name))))
 
 
 def _loss(learner: Any, name: str, reading: str, run: int) -> float:
-    """On all rows, after the sweep that the reading wants."""
+    """The loss on all rows after the sweep of this reading."""
     X, sweeps = k_pca.images(name), 1
     if reading == "nine tenths":
         X = np.delete(X, np.random.default_rng(0).permutation(len(X))[: len(X) // 10], axis=0)

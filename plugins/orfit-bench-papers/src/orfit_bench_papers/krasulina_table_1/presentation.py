@@ -1,4 +1,4 @@
-"""What the page shows."""
+"""The sections of the page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     here = results.sel(reading="as here")
     ks = [f"k = {k}" for k in here.k.values]
     return [
@@ -136,7 +136,7 @@ def _claims(results: xarray.Dataset, setup: Setup) -> list[Claim]:
 
 
 def _batch(here: xarray.Dataset, setup: Setup, k: int) -> Claim:
-    """What batch PCA loses, which is another loss where the images are others."""
+    """The loss of batch PCA, which differs from that of the paper for other images."""
     rows, theirs = len(k_pca.images(setup.data)), k_pca.ROWS[setup.data]
     ours = float(here.batch.sel(k=k).isel(learner=0))
     why = "" if rows == theirs else f"of {rows:,} images here and {theirs:,} there: compare percents, not losses"
@@ -145,10 +145,10 @@ def _batch(here: xarray.Dataset, setup: Setup, k: int) -> Claim:
 
 
 def _why(theirs: float, ours: float, tried: Sequence[Number], sweeps: int, digit: float | None) -> str:
-    """What is known of an excess that is not within a factor of two of theirs, of which the last digit is `digit`.
+    """The explanation for an excess that is not within a factor of two of that of the paper, with last digit `digit`.
 
-    `tried` are those of the paper's rows: at the step chosen here, and at its neighbour. Of other images than the
-    paper's, which have no such digit, no agreement is to be expected.
+    `tried` contains the excesses for the rows of the paper: at the step chosen here, and at its neighbour. For images
+    that are not those of the paper, which have no such digit, no agreement is expected.
     """
     longer, higher = tried
     if _within(theirs, ours, ours, digit or 0):
@@ -164,7 +164,7 @@ def _why(theirs: float, ours: float, tried: Sequence[Number], sweeps: int, digit
 
 
 def _within(theirs: float, low: float, high: float, digit: float) -> bool:
-    """Whether theirs is between low and high, a factor of two and the last digit of what is printed left aside."""
+    """Whether the number of the paper is between low and high, up to a factor of two and its last printed digit."""
     return low / 2 - digit <= theirs <= 2 * high + digit
 
 

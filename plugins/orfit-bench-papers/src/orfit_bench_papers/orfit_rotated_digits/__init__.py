@@ -1,4 +1,4 @@
-"""Thesis, section 5.1: one pass over rotated digits with room for ten directions, against four simpler ways."""
+"""Thesis, section 5.1: one pass over rotated digits with a memory of ten directions, against four simpler methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is varied, and what is measured in a cell."""
+"""The axes of the experiment, and the measurement of a cell."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ READINGS: dict[str, tuple[str, str, str]] = {
     "nearest pixel": ("interpolation", "linear", "nearest pixel"),
     "cubic": ("interpolation", "linear", "cubic splines"),
 }
-"""What the thesis leaves open: its name, how it is read here, and another reading."""
+"""Details that the thesis does not specify: the name, the interpretation used here, and another one."""
 FROM_RANDOM = ("random start", "one set of rows", "bytes, random start")
-"""Readings with a random start: the first differs in nothing else from how it is read here, the others from it."""
+"""Readings with a random start: the first differs from the default only in the start, the others from the first."""
 
 
 def readings(setup: Setup) -> Axes:
@@ -69,18 +69,18 @@ def rows(setup: Setup, reading: str, run: int) -> Data:
 
 
 def clockwise(images: Array, angles: Array) -> Pair:
-    """The images turned the other way."""
+    """The images rotated in the other direction."""
     return turned(images, -angles)[0], angles
 
 
 def mapped(found: Data, change: Callable[[Array], Array]) -> Data:
-    """The data with change(X) in the place of every X that is learned or tested on."""
+    """The data with change(X) in place of every X that is learned or tested."""
     X, y = found.test or (found.X[:0], None)
     return replace(found, X=change(found.X), test=(change(X), y), validation=None)
 
 
 def start(reading: str, d: int, run: int) -> dict[str, Any]:
-    """The setting of the start, where it is not zero."""
+    """The setting of the start, if it is not zero."""
     if reading not in FROM_RANDOM:
         return {}
     return {"initial_weights": np.random.default_rng([run, 1]).standard_normal(d) / np.sqrt(d)}
@@ -115,12 +115,12 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 
 def tested(found: Data, setup: Setup) -> tuple[Any, ...]:
-    """The variable that says how many images are tested on."""
+    """The variable with the number of test images."""
     return (), len(found.test[0]), about("1", f"images tested on: {data.origin(setup.data)}")  # type: ignore[index]
 
 
 def images(here: xarray.Dataset, setup: Setup) -> Claim:
-    """What is learned and tested on, beside the thesis."""
+    """The learned and tested images, compared with the thesis."""
     found = f"{setup['rows']} and {int(here.tested.values.flat[0]):,} of the digit 2"
     why = here.tested.attrs["long_name"].partition(": ")[2]
     return Claim("images learned and tested on", "thesis, 5.1", "100 and 1,032 of the digit 2", found, why)

@@ -1,4 +1,4 @@
-"""What the page shows."""
+"""The sections of the page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     here = results.sel(reading="as here")
     test, sample = (
         here.test_error.transpose("learner", "run", "row"),
@@ -94,7 +94,7 @@ def _claims(here: xarray.Dataset, test: Array, sample: Array, setup: Setup) -> l
 
 
 def _variation(end: Array, rivals: Sequence[int]) -> str:
-    """Whether ORFit's errors at the end (method, run) have the least standard deviation, and all of these."""
+    """Whether the final errors (method, run) of ORFit have the smallest standard deviation, and all deviations."""
     if end.shape[1] == 1:
         return ONE_RUN
     spreads = end.std(axis=1, ddof=1)

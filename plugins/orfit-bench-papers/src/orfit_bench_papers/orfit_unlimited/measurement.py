@@ -1,4 +1,4 @@
-"""What is varied, and what is measured in a cell."""
+"""The axes of the experiment, and the measurement of a cell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READINGS: dict[str, tuple[str, str, str]] = {
     "standardised": ("pixel scale", "[0, 1]", "(pixel - mean) / standard deviation, of all pixels learned"),
     "reshuffled": ("order of SGD's rows", "by angle in every epoch", "a new random order in every epoch"),
 }
-"""What the thesis leaves open: its name, how it is read here, and another reading."""
+"""Details that the thesis does not specify: the name, the interpretation used here, and another one."""
 
 
 def readings(setup: Setup) -> Axes:
@@ -37,7 +37,7 @@ def readings(setup: Setup) -> Axes:
 
 
 def epochs(setup: Setup) -> Array:
-    """The epochs after which SGD is looked at."""
+    """The epochs after which SGD is measured."""
     return np.unique(np.geomspace(1, setup["epochs"], 25).astype(int))
 
 
@@ -96,9 +96,9 @@ def _shuffled(found: Data, setup: Setup, run: int) -> Data:
 def trajectory(
     learner: Any, seen: Data, sample: int, protocol: Protocol, recorded_epochs: Any, base: Data | None = None
 ) -> Array:
-    """(3, points) errors on the test set, on all rows learned and on the followed example; NaN once it has diverged.
+    """Errors (3, points) on the test set, all learned rows and the followed example; NaN after it has diverged.
 
-    seen is what is learned, base (or it) what the errors are on; recorded_epochs counts rows.
+    `seen` are the learned rows, `base` (by default also `seen`) the rows for the errors; recorded_epochs counts rows.
     """
     base = base or seen
     sets, at = (

@@ -1,4 +1,4 @@
-"""What the page shows."""
+"""The sections of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     here = results.sel(reading="as here")
     ends = here.one_pass.isel(row=-1)
     final = {
@@ -102,7 +102,7 @@ def _claims(here: xarray.Dataset, setup: Setup) -> list[Claim]:
 
 
 def _tiny(values: Any) -> Number:
-    """The largest over runs of errors that are rounding."""
+    """The largest error over the runs, for errors that are only rounding."""
     return Number(float(values.max()), f"at most {float(values.max()):.0e}")
 
 

@@ -1,4 +1,4 @@
-"""What is varied, and what is measured in a cell."""
+"""The axes of the experiment, and the measurement of a cell."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ STEPS = ("constant", "running", "running, projected")
 
 
 class Problem(NamedTuple):
-    """A convex F whose gradients come one row at a time."""
+    """A convex function F with stochastic gradients, one per row."""
 
     loss: str
     draw: Callable[[int, int], Data]
-    """Horizon and seed to rows whose gradients have the gradient of F as their mean."""
+    """Function of the horizon and seed that returns rows whose mean gradient is the gradient of F."""
     gap: Callable[[Any], float]
-    """F at what a learner answers, less its least value."""
+    """F at the answer of a learner, minus the minimum of F."""
     B: float
-    """The norm of the minimiser."""
+    """Norm of the minimiser."""
     G: float
     """The largest norm of a row's gradient."""
 
@@ -44,8 +44,8 @@ def places(setup: Setup) -> Axes:
 def line(T: int) -> Problem:
     """F(w) = a |w - 1| plus a constant, with gradients of -1 and 1 and a = 1.6 / sqrt(T).
 
-    A share a of the rows wants w = 1; the others, half each, want a large number and its negative, which pull with a
-    gradient of 1 to either side wherever w is.
+    A share a of the rows has the minimum w = 1. The others, half each, have a large number and its negative as minimum,
+    so that their gradients are 1 and -1 for all w.
     """
     a, far = 1.6 / np.sqrt(T), 1e9
 
@@ -58,12 +58,12 @@ def line(T: int) -> Problem:
 
 @cache
 def even_or_odd() -> Problem:
-    """All 1,797 digits under the hinge."""
+    """All 1,797 digits with the hinge loss."""
     return hinge(*digits.raw())
 
 
 def hinge(images: Array, labels: Array) -> Problem:
-    """Pixels in [0, 1] and a one, against y = 1 for even digits and -1 for odd ones."""
+    """Pixels in [0, 1] and a constant one, with y = 1 for even digits and -1 for odd digits."""
     X = np.hstack([images.reshape(len(images), -1) / 16, np.ones((len(images), 1))])
     y = np.where(labels % 2 == 0, 1.0, -1.0)
     best, w = least_hinge(X, y)
@@ -76,7 +76,7 @@ def hinge(images: Array, labels: Array) -> Problem:
 
 
 def least_hinge(X: Array, y: Array) -> tuple[float, Array]:
-    """The least mean hinge loss and a w that has it, by linear programming. RuntimeError where it is not found."""
+    """The minimum of the mean hinge loss and a minimiser, by linear programming; RuntimeError if it is not found."""
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, hstack
 
@@ -90,7 +90,7 @@ def least_hinge(X: Array, y: Array) -> tuple[float, Array]:
 
 
 def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
-    """F at the average of T iterates less its least value, for three kinds of steps; on the line over repeats."""
+    """F at the average of T iterates minus its minimum, for three kinds of steps; over repeats for the line."""
     import xarray
 
     T, on_line = cell["horizon"], cell["problem"] == "line"

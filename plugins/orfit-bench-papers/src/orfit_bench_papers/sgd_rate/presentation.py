@@ -1,4 +1,4 @@
-"""What the page shows."""
+"""The sections of the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
-    """What the page shows."""
+    """The sections of the page."""
     share = (results.gap / results.bound).transpose("problem", "steps", "run", "horizon")
     alt = "Gap over bound at the longest horizon: " + "; ".join(
         f"{p}, {s} {float(share.sel(problem=p, steps=s).isel(horizon=-1).mean()):.2f}" for p in PROBLEMS for s in STEPS
