@@ -16,8 +16,8 @@ freeze       write the reference trajectories, in a commit of its own (docs/trac
 speed        compare the Numba backend with plain NumPy and write docs/performance.md (five minutes)
 peers        compare with other packages on every target and write docs/peers.md; resumable (half an hour)
 gpu          test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
-failures     make each operation on files fail in each way, and count what is lost (half an hour)
-kills        kill commands at random moments, give them again, and compare the results (half an hour)
+failures     make each file operation fail in each way, and count what is lost (half an hour)
+kills        kill commands at random moments, run them again, and compare the results (half an hour)
 simulate     simulate runs that are killed, fail and compete for one output, a thousand seeds (one minute)
 mutants      run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
 redundancy   count how many checks of the kit notice mutants of the reference kernels, and faults (five minutes)
@@ -45,12 +45,12 @@ ROOT = Path(__file__).resolve().parent
 HOME = Path(os.environ.get("ORFIT_BENCH_VENV", ROOT / ".venv"))
 PLUGINS = sorted((ROOT / "plugins").iterdir())
 INSTALLED = ("orfit-bench-numba", "orfit-bench-numpy", *["orfit-bench-cupy"] * bool(shutil.which("nvidia-smi")))
-"""The plugins that a user installs by the README; extras for developers bring the others."""
+"""The plugins that a user installs following the README; extras for developers install the others."""
 CODE = ["orfit_bench", "orfit_bench_pytest.py", "plugins", "tests", "benchmarks", "dev.py"]
 
 
 def binary(home: Path, name: str) -> str:
-    """A program of a virtual environment."""
+    """The path of a program in a virtual environment."""
     return str(home / ("Scripts" if os.name == "nt" else "bin") / name)
 
 
@@ -62,13 +62,13 @@ def call(*command: object, cwd: Path = ROOT) -> None:
 
 
 def python(*arguments: object) -> None:
-    """Run the environment's Python."""
+    """Run the Python of the environment."""
     call(binary(HOME, "python"), *arguments)
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Wait for other commands that set up the environment: two at once damage it. Windows is not covered."""
+    """Wait for other commands that set up the environment, since two at once damage it. Not supported on Windows."""
     if os.name == "nt":
         yield
         return
@@ -85,7 +85,7 @@ def alone() -> Iterator[None]:
 
 
 def is_editable() -> bool:
-    """Whether the environment uses this checkout: `pip install .` replaces it by a copy, which no edit changes."""
+    """Whether the environment uses this checkout; `pip install .` replaces it by a copy that does not follow edits."""
     found = [*HOME.glob("lib/python*/site-packages/orfit_bench-*.dist-info/direct_url.json")]
     found += HOME.glob("Lib/site-packages/orfit_bench-*.dist-info/direct_url.json")
     return any(json.loads(file.read_text()).get("dir_info", {}).get("editable") for file in found)
@@ -113,7 +113,7 @@ def set_up(*extras: str) -> None:
     # Builds are not isolated: once for all plugins, instead of an environment for each. Setuptools builds dependencies
     # that publish no wheel; the one that venv brings cannot.
     python(*pip, "hatchling", "editables", "setuptools>=77")
-    python(*pip, "--no-build-isolation", "--no-compile", *editable)  # a quarter of the modules is ever imported
+    python(*pip, "--no-build-isolation", "--no-compile", *editable)  # only a quarter of the modules is ever imported
     stamp.write_text(" ".join([digest, *extras]))
 
 
@@ -226,7 +226,7 @@ def gpu(*arguments: str) -> None:
 
 
 def mutants(*arguments: str) -> None:
-    """Mutation testing of kernels, by default the reference's, by the conformance kit."""
+    """Run mutation testing of kernels, by default those of the reference, with the conformance kit."""
     set_up("test", "mutation")
     python("-W", "ignore", "-m", "orfit_bench", "mutants", *(arguments or ("numpy",)))
 

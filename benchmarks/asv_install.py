@@ -1,6 +1,6 @@
-"""Install the distributions of a commit that asv has checked out: the host and every plugin that is there.
+"""Install the distributions of a commit that asv has checked out: the host and all its plugins.
 
-What they depend on the environment has, CuPy alone is not for every machine: it comes where there is a device.
+The environment already has their dependencies, except CuPy, which is installed only if there is a device.
 """
 
 import re
@@ -13,7 +13,7 @@ PIP = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-chec
 
 
 def cupy(reported: str) -> list[str]:
-    """What to install for the CUDA that `nvidia-smi` tells of; nothing where it tells of none that CuPy has."""
+    """The CuPy package for the CUDA version that `nvidia-smi` reports; nothing if CuPy does not support it."""
     version = re.search(r"CUDA Version: (\d+)", reported)
     return [f"cupy-cuda{version[1]}x[ctk]>=14"] if version and version[1] in ("12", "13") else []
 

@@ -3,9 +3,9 @@
     python benchmarks/bitwise.py record FILE [--backend numpy --backend numba]
     python benchmarks/bitwise.py compare BEFORE AFTER [--rename old=new]
 
-FILE is an .npz whose keys read method/backend/dtype/settings/model/input/way/field. Its fields `events` list the form
-of each call's result, or its exception's type and row, and the categories of its warnings. `compare` exits with status
-1 where an array differs or is missing. Both files must come from the same machine.
+FILE is an .npz with the keys method/backend/dtype/settings/model/input/way/field. Its fields `events` list the form of
+the result of each call, or the type and row of its exception, and the categories of its warnings. `compare` exits with
+status 1 if an array differs or is missing. Both files must come from the same machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "kalman": [{"transition": SINE, "process_noise": 0.1}],
     "subspace": [{"n_components": 3, "batch_size": 7}],
 }
-"""Settings of a method, or of all methods of a kind, that are tried in addition to the defaults and the examples."""
+"""Settings of a method, or of all methods of a kind, in addition to the defaults and the examples."""
 MODELS: dict[str, dict[str, Any]] = {"linear": {}, "mlp": {"model": ob.MLP(hidden=(4,))}}
 CHUNKS = {"whole": (None,), "rows": (*[1] * 40, None), "uneven": (7, 1, 20, 3, None), "empty": (0, None, 0)}
 FEWER = {"long": ("whole", "uneven"), "wide": ("whole", "rows")}
@@ -82,7 +82,7 @@ class Trial:
         self.learner, self.events, self.fields = learner, list[str](), dict[str, Array]()
 
     def call(self, act: str, *arguments: Any, owner: Any = None, **named: Any) -> Any:
-        """What a method or property of the learner, or of the owner, returned; None where it raised."""
+        """The result of a method or property of the learner, or of the owner; None if it raised an error."""
         result = None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -97,7 +97,7 @@ class Trial:
         return result
 
     def learn(self, rows: Rows, *sizes: int | None) -> Trial:
-        """Learn chunks of these sizes, None for all that is left, by prequential, if there is one, and partial_fit."""
+        """Learn chunks of these sizes (None: all remaining rows) by prequential, if available, and partial_fit."""
         start, answers = 0, []
         for i, size in enumerate(sizes):
             part = {name: a[start : None if size is None else start + size] for name, a in rows.items()}
@@ -164,7 +164,7 @@ def record(file: str, backends: Sequence[str]) -> None:
 
 
 def difference(one: Array, other: Array) -> str:
-    """How two arrays differ; empty where they are equal to the bit."""
+    """The difference of two arrays; empty if they are bitwise equal."""
     if one.shape != other.shape or (one.dtype != other.dtype and (one.dtype.kind, other.dtype.kind) != ("U", "U")):
         return f"{one.dtype} {one.shape} became {other.dtype} {other.shape}"
     if one.tobytes() == other.tobytes():

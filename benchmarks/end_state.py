@@ -1,4 +1,4 @@
-"""The end state: the time to learn all rows and ask once, beside plain BLAS.
+"""The end state: the time to learn all rows and predict once, compared with plain BLAS.
 
     python -m benchmarks.end_state [--rows N] [--features D ...]
 
@@ -47,7 +47,7 @@ def learned(method: str, backend: str) -> Callable[[Any, Any, int], Any]:
 
 
 def measure(d: int, n: int, chunk: int, rounds: int) -> dict[str, float]:
-    """CPU seconds of every way, the median of interleaved rounds."""
+    """CPU seconds of every implementation, the median of interleaved rounds."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
     Y = X @ rng.standard_normal((d, 1)) + rng.standard_normal((n, 1))

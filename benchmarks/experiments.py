@@ -1,7 +1,7 @@
-"""The page of docs/ with our numbers beside the papers', from the files that `orfit-bench reproduce` left.
+"""The page of docs/ that compares our numbers with the papers, from the files of `orfit-bench reproduce`.
 
-python -m benchmarks.experiments FOLDER, whose files NAME.nc and NAME-DATA.nc are those of any runs. Tables of runs that
-are not in the folder stay as they are.
+Run `python -m benchmarks.experiments FOLDER`, where FOLDER contains files NAME.nc and NAME-DATA.nc of any runs. Tables
+of runs that are not in the folder do not change.
 """
 
 import json
@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "experiments.md"
 
 
 def main(folder: str) -> None:
-    """Write the page's tables of which there are files in the folder. FileNotFoundError where there is none."""
+    """Write the tables of the page for the files in the folder; FileNotFoundError if there are none."""
     kept, found = parts(measured(PAGE.read_text())), {}
     for experiment, data in runs():
         file = Path(folder) / f"{experiment.name}{f'-{data}' if data in experiment.data[1:] else ''}.nc"
@@ -47,13 +47,13 @@ def title(experiment: Experiment, data: str) -> str:
 
 
 def parts(text: str) -> dict[str, str]:
-    """The tables that the page has, by their headings."""
+    """The tables of the page by their headings."""
     pieces = [piece for piece in re.split("^(?=## )", text, flags=re.MULTILINE) if piece.strip()]
     return {piece.partition("\n")[0]: piece.rstrip("\n") + "\n" for piece in pieces}
 
 
 def part(experiment: Experiment, file: Path) -> str:
-    """A heading, and the table beside the source."""
+    """A heading, and the table that compares with the source."""
     results = xr.load_dataset(file)
     protocol = json.loads(results.attrs["protocol"])
     setup = Setup(results.attrs["data"], results.attrs["backend"], protocol)
@@ -68,12 +68,12 @@ def part(experiment: Experiment, file: Path) -> str:
 
 
 def counted(runs: int) -> str:
-    """How many runs there were."""
+    """The number of runs."""
     return "1 run" if runs == 1 else f"{runs} runs"
 
 
 def shown(cell: str | Number) -> str:
-    """The cell without what Markdown would take for its own."""
+    """The cell with characters escaped that have a meaning in Markdown."""
     text = cell.text if isinstance(cell, Number) else cell
     return "".join(f"\\{c}" if c in "\\|*_`<>[]" else c for c in text) if text != "---" else text
 

@@ -1,9 +1,9 @@
-"""Time of a tick of a fleet of rls, a row for each member, beside a loop over learners and the memory limit.
+"""Time of a tick of a fleet of rls, one row per member, compared with a loop over learners and the memory limit.
 
     ORFIT_BENCH_THREADS=2 python benchmarks/fleets.py
 
-Wall times, the median of interleaved repetitions: a loaded machine makes them longer, so that ratios say more. Calls of
-the smaller fleets are repeated a few times in each turn, as on a stream, where what they read stays in the caches.
+Wall times, the median of interleaved repetitions. A loaded machine makes them longer, so ratios are more reliable.
+Calls of the smaller fleets are repeated a few times in each turn, as on a stream, where their data stay in the caches.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 import orfit_bench as ob
 
 CALLS = 10
-"""Calls of a smaller fleet in each turn."""
+"""Number of calls of a smaller fleet in each turn."""
 
 
 def seconds(act: Callable[[], object], calls: int) -> float:
-    """The wall time of a call, of several in a row."""
+    """The wall time per call, for several calls in a row."""
     begin = time.perf_counter()
     for _ in range(calls):
         act()
@@ -32,7 +32,7 @@ def seconds(act: Callable[[], object], calls: int) -> float:
 
 
 def measure(acts: dict[str, Callable[[], object]], repetitions: int, calls: int = 1) -> dict[str, float]:
-    """The median time of a call of each, in turns; the first turn warms up."""
+    """The median time per call of each function, in turns; the first turn warms up."""
     times: dict[str, list[float]] = {name: [] for name in acts}
     for turn in range(repetitions + 1):
         for name, act in acts.items():
@@ -66,7 +66,7 @@ def small() -> None:
 
 
 def large() -> None:
-    """100,000 members of 16 features, beside a pass over P by two threads that reads and writes it."""
+    """100,000 members of 16 features, compared with a pass of two threads that reads and writes P."""
     X, y = rows(100_000, 16)
     fleet = ob.fleet("rls", 100_000, backend="numba").partial_fit(X, y)
     P = np.ones(100_000 * 256)
@@ -98,7 +98,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def ticks(method: str, backend: str) -> Callable[[], object]:
-    """A function that learns a row for each of 1,000 members of 8 features, another one in each call."""
+    """A function that learns a row for each of 1,000 members with 8 features, with new rows in each call."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((8, 1000, 1, 8)), rng.standard_normal((8, 1000, 1))
     targets: Any = {"oja": [None] * 8, "class_rls": y > 0, "softmax": y > 0, "sgd": np.sign(y)}.get(method, y)
@@ -114,7 +114,7 @@ def methods() -> None:
 
 
 def chunks() -> None:
-    """10,000 members of 8 features that learn 64 rows in a call, on every backend that can: transfers are included."""
+    """10,000 members with 8 features and 64 rows per call, on every backend that supports it, including transfers."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((10_000, 64, 8)), rng.standard_normal((10_000, 64))
     fleets = {name: ob.fleet("rls", 10_000, backend=name) for name, found in ob.backends().items() if found.available}

@@ -1,4 +1,4 @@
-"""Repeated gates in the repository of a plugin: how many false alarms, and how many slow kernels are found.
+"""Repeat gates in the repository of a plugin, and count false alarms and detected slow kernels.
 
     python benchmarks/gate_repetitions.py --folder DIR --unchanged 40 --slow 20 --slowdown 1.2
 

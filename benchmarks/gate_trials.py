@@ -1,4 +1,4 @@
-"""Trials of the gate: faults put into a kernel drawn at random, over the whole quick profile.
+"""Trials of the gate: insert faults into a randomly chosen kernel, with the entire quick profile.
 
     python benchmarks/gate_trials.py --trials 10 --folder DIR
 
@@ -88,7 +88,7 @@ WANTED = {"slow": TIMES, "memory": {"peak_bytes"}, "error": {"frozen_deviation"}
 
 
 def git(repository: Path, *arguments: str) -> str:
-    """What git says."""
+    """The output of a git command."""
     who = ["-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commit.gpgsign=false"]
     command = ["git", "-C", str(repository), *who, *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
@@ -114,13 +114,13 @@ def kernel(repository: Path, method: str, backend: str) -> Path:
 
 
 def sharing(module: Path) -> set[str]:
-    """The methods whose kernel is this module's, or takes a function of it."""
+    """The methods with a kernel in this module, or with a kernel that uses a function of it."""
     called = f"from {module.parent.name}.{module.stem} import"
     return {module.stem, *(file.stem for file in module.parent.glob("*.py") if called in file.read_text())}
 
 
 def change(fault: str, method: str, backend: str, slowdown: float = 2.0) -> str:
-    """What is put at the end of the kernel's module."""
+    """The code that is appended to the module of the kernel."""
     bodies = {"slow": SLOW, "memory": LARGER, "error": WRONG}
     if fault not in bodies:
         return "\n# nothing else\n"
@@ -129,7 +129,7 @@ def change(fault: str, method: str, backend: str, slowdown: float = 2.0) -> str:
 
 
 def thirty_percent(method: str, backend: str, fault: str) -> int:
-    """Bytes that a kernel must ask for so that the peak rises by 30 %: of some methods the host has the peak."""
+    """Bytes that a kernel must allocate to raise the peak by 30 %; for some methods the peak is in the host code."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONMALLOC": "malloc"}
     command = [sys.executable, "-c", PROBE, method, backend, fault]
     return int(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
@@ -170,7 +170,7 @@ def tried(
 
 
 def main(arguments: list[str]) -> int:
-    """Run the trials; 1 where the gate was wrong once."""
+    """Run the trials; return 1 if the gate was wrong at least once."""
     from orfit_bench.tracking.workloads import METHODS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

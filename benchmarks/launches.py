@@ -1,9 +1,9 @@
-"""What a chunk of rows asks of a device, counted on the stand-in for CuPy: the table of docs/gpu.md.
+"""Launches, waits and memory of a chunk of rows, counted on the stand-in for CuPy: the table of docs/gpu.md.
 
     python3 dev.py python -m benchmarks.launches
 
-Launches are those that CuPy makes; what cuBLAS and cuSOLVER launch inside a call is not told apart. Rows come from host
-memory; a learner has seen two chunks before.
+Launches are those of CuPy; launches inside a call of cuBLAS or cuSOLVER are not counted separately. Rows are in host
+memory; the learner has already learned two chunks.
 """
 
 import sys
@@ -39,7 +39,7 @@ def line(method, d, settings, rows):
 
 
 def counted(method, d, settings, rows):
-    """What one more chunk takes, the bytes of the state and of its rows, and the most that arrays held at once."""
+    """The counts for one more chunk, the bytes of the state and of its rows, and the peak memory of arrays."""
     import cupy
 
     import orfit_bench as ob

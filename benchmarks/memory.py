@@ -2,9 +2,9 @@
 
     python -m benchmarks.memory [--method NAME ...] [--rows N ...] [--output FILE]
 
-Each cell runs in a process of its own: a learner on Numba, its errors and all metrics. The peak is the resident memory
-of that process (`ru_maxrss`) beyond that of the same process before the cell. The rows themselves are in memory; the
-dashed line is their size.
+Each cell runs in a separate process: a learner on Numba, its errors and all metrics. The peak is the increase of the
+largest resident memory (`ru_maxrss`) of that process by the cell. The rows themselves are in memory; the dashed line is
+their size.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Rows of a network, learned one in a step: chunks and single rows, beside the general path and PyTorch.
+"""Rows of a network, one per step, in chunks and single rows, compared with the general path and PyTorch.
 
     python -m benchmarks.networks [--method NAME] [--backend NAME] [--rounds N]
 
-The general path is that of a model with the same functions, of which a kernel knows nothing. PyTorch takes steps of
-`torch.optim.SGD` with batches of one row, for sgd and where it is installed (the extra `torch`). All take turns in one
-process on one thread, in float64. The table holds the least CPU time of a row, in microseconds.
+The general path uses a model with the same functions for which the kernel has no rule. PyTorch takes steps of
+`torch.optim.SGD` with batches of one row, only for sgd, if it is installed (the extra `torch`). All take turns in one
+process on one thread, in float64. The table shows the minimum CPU time per row, in microseconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import orfit_bench as ob
 Array = np.ndarray[Any, Any]
 STEP = 1e-3
 SINGLE = 100
-"""Rows that are learned one at a time."""
+"""Number of rows that are learned one at a time."""
 
 
 class Case(NamedTuple):
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """Of the network."""
+        """The number of parameters of the network."""
         return (self.features + 1) * self.hidden + (self.hidden + 1) * self.outputs
 
     def draw(self) -> tuple[Array, Array]:
@@ -52,7 +52,7 @@ CASES = Case(16, 32, 1, 1000), Case(64, 32, 10, 1000), Case(64, 1300, 10, 200), 
 
 
 def ways(case: Case, method: str, backend: str) -> dict[str, Callable[[], float]]:
-    """Functions that learn the rows from a new start, and return the CPU seconds of a row."""
+    """Functions that learn the rows from the start, and return the CPU seconds per row."""
     X, y = case.draw()
     network = ob.MLP((case.hidden,))
     settings = {"step_size": STEP} if "step_size" in ob.methods()[method].settings else {}
@@ -97,7 +97,7 @@ def by_torch(case: Case, X: Array, y: Array) -> Callable[[], float]:
 
 
 def timed(function: Callable[..., Any], calls: list[tuple[Any, ...]], rows: int) -> float:
-    """CPU seconds of a row."""
+    """CPU seconds per row."""
     begin = time.process_time()
     for arguments in calls:
         function(*arguments)

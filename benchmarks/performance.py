@@ -1,8 +1,8 @@
-"""The Numba backend beside plain NumPy and beside the machine's limit: the table of docs/performance.md.
+"""The Numba backend compared with plain NumPy and with the limit of the machine: the table of docs/performance.md.
 
-`python3 dev.py speed` measures all of it and writes the page; words after it choose cases that contain them, and
-print without writing. Baseline and backend take turns, on the same rows from the same state; of each the fastest turn
-counts, since what else the machine does can only slow it down. The limit is measured between the cases.
+`python3 dev.py speed` measures all cases and writes the page. Words after it select cases that contain them; the
+results are then printed, not written. Baseline and backend take turns, on the same rows from the same state. The
+fastest turn of each counts, since other programs can only slow it down. The limit is measured between the cases.
 """
 
 import platform
@@ -28,7 +28,7 @@ CHUNK, TURNS, SECONDS = 256, 7, 0.25
 
 
 class Case(NamedTuple):
-    """What is measured, and the targets: the ratio to the baseline, and the share of the limit."""
+    """A measurement and its targets: the ratio to the baseline, and the share of the limit."""
 
     limit: str
     letters: dict[str, int]
@@ -37,30 +37,30 @@ class Case(NamedTuple):
     ratio: float
     share: float | None
     how: str = "chunks"
-    """In chunks of 256 rows, or a row a call, or `smooth`; "fresh": so many rows from the start each time."""
+    """In chunks of 256 rows, or one row per call, or `smooth`; "fresh": the given number of rows from the start."""
     rows: int = 0
-    """Rows of a turn; 0: up to 256, again and again, for a quarter of a second."""
+    """Number of rows in a turn; 0: up to 256 rows, repeatedly, for a quarter of a second."""
 
     @property
     def method(self) -> str:
-        """The method's name."""
+        """The name of the method."""
         return self.limit.partition(",")[0]
 
     @property
     def label(self) -> str:
-        """What the table calls it."""
+        """The name in the table."""
         sizes = ", ".join(f"{k} = {v}" for k, v in self.letters.items() if k != "c")
         return f"{self.limit}, {sizes}"
 
 
 def moving(d: int) -> dict[str, Any]:
-    """A filter's settings whose state turns, shrinks and is shaken."""
+    """Settings of a filter with a state that rotates, shrinks and has process noise."""
     turn = np.linalg.qr(np.random.default_rng(1).standard_normal((d, d)))[0]
     return {"transition": 0.95 * turn, "process_noise": 0.05 * np.eye(d), "observation_noise": 0.1}
 
 
 def pca(method: str, d: int, k: int, ratio: float, share: float, **settings: Any) -> Case:
-    """A case of a subspace."""
+    """A case for a subspace method."""
     plain = getattr(baselines, method)
     return Case(method, {"d": d, "k": k}, {"n_components": k, **settings}, plain, ratio, share)
 
@@ -94,7 +94,7 @@ CASES = [
 
 
 class Side:
-    """One of the two that take turns: what learns rows, and the best time of a row so far."""
+    """One of the two sides that take turns: a function that learns rows, and the best time per row so far."""
 
     def __init__(self, learn: Callable[[Any, Any], None], X: Any, y: Any, rows: int) -> None:
         self.learn = learn

@@ -2,10 +2,10 @@
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.shards [--method NAME] [--rows N ...] [--shards K] [--features D]
 
-Each number of rows is learned by `orfit_bench.learn` in a process of its own, with one worker and with one for each
-core: y = x'w + noise, x and the noise normally distributed, in chunks of 8,192 rows that are drawn where they are
-learned. The weights of one worker and of several must have the same bits, and lie near the true ones. Times are wall
-times. The peak is the resident memory (`ru_maxrss`) of the calling process, and of the largest worker.
+Each number of rows is learned by `orfit_bench.learn` in a separate process, with one worker and with one per core: y =
+x'w + noise, x and the noise normally distributed, in chunks of 8,192 rows that each task generates itself. The weights
+of one worker and of several must be bitwise equal, and close to the true weights. Times are wall times. The peak is the
+resident memory (`ru_maxrss`) of the calling process, and of the largest worker.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def draw_rows(shard: int, n: int, d: int) -> Iterator[Rows]:
 
 
 def true_weights(d: int) -> np.ndarray[Any, Any]:
-    """The weights (d,) with which the targets of all shards are made."""
+    """The true weights (d,) for the targets of all shards."""
     return np.random.default_rng(0).standard_normal(d)
 
 
@@ -64,7 +64,7 @@ def bound(n: int, d: int) -> float:
 
 
 def in_a_process(*given: object) -> dict[str, Any]:
-    """`measure` in a new process, whose peak of memory is its own."""
+    """Call `measure` in a new process, so that its memory peak is separate."""
     command = [sys.executable, "-m", "benchmarks.shards", "--measure", *map(str, given)]
     found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return found

@@ -1,7 +1,7 @@
-"""What is measured on a device: every method that computes anything, up to where the state fills some GB.
+"""The cases for a device: every method that computes anything, up to states of some GB.
 
-greedy is left out: it copies a label. gp and owm have a network with two layers of d, and are judged by the one between
-them.
+greedy is left out, since it only copies a label. gp and owm use a network with two layers of d units, and are evaluated
+by the matrix between them.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ MANY = (10**3, 10**4, 10**5, 10**6)
 SQUARE = (500, 1_000, 2_000, 4_096, 10_000)
 DTYPES = ("float64", "float32")
 SHIFT = 997
-"""Numbers by which a row of data begins after the one before it, in one random series."""
+"""Offset between the starts of consecutive rows of data in one random series."""
 
 
 class Case(NamedTuple):
-    """A method and its sizes d; by `limit`, a name in benchmarks/limits.py."""
+    """A method and its sizes d; `limit` is a name in benchmarks/limits.py."""
 
     limit: str
     widths: tuple[int, ...]
     settings: Callable[[int], dict[str, Any]]
     letters: dict[str, int]
     rows: int = 256
-    """Of a chunk, at most."""
+    """Largest number of rows of a chunk."""
     vectors: int = 2
-    """How many of length d the state has, with room for those of a block to be worked on; 0: it has d x d numbers."""
+    """Number of vectors of length d in the state and the work space of a block; 0: the state has d x d numbers."""
     note: str = ""
 
     @property
     def name(self) -> str:
-        """What the tables call it."""
+        """The name in the tables."""
         return f"{self.limit}, {self.note}" if self.note else self.limit
 
     @property
     def method(self) -> str:
-        """Its name."""
+        """The name of the method."""
         return self.limit.partition(",")[0]
 
     @property
@@ -52,20 +52,20 @@ class Case(NamedTuple):
         return self.method in ("gp", "owm")
 
     def features(self, d: int) -> int:
-        """Of a row."""
+        """The number of features of a row."""
         return 64 if self.layered else d
 
     def bytes(self, d: int, n: int, item: int) -> int:
-        """That a chunk of n rows needs: two copies of rows and vectors, or four matrices."""
+        """Bytes needed for a chunk of n rows: two copies of rows and vectors, or four matrices."""
         state = 4 * d * d if not self.vectors else 2 * self.vectors * d
         return item * (3 * n * self.features(d) + state)
 
     def chunk(self, d: int, item: int, room: int) -> int:
-        """How many rows fit into so many bytes; less than 1 where nothing does."""
+        """The number of rows that fit into this number of bytes; less than 1 if none fit."""
         return min(self.rows, (room - self.bytes(d, 0, item)) // (3 * item * self.features(d)))
 
     def shrunk(self) -> Case:
-        """The same of few features, for a trial."""
+        """The case with few features, for a trial."""
         return self._replace(widths=(20,), rows=4, settings=lambda d: small(self.settings(d)))
 
 
@@ -80,12 +80,12 @@ def fixed(**settings: Any) -> Callable[[int], dict[str, Any]]:
 
 
 def falling(**settings: Any) -> Callable[[int], dict[str, Any]]:
-    """With a step that d features of variance 1 allow."""
+    """Settings with a step size that is stable for d features of variance 1."""
     return lambda d: {"step_size": 0.1 / d, **settings}
 
 
 def network(**settings: Any) -> Callable[[int], dict[str, Any]]:
-    """With a network of two layers of d."""
+    """Settings with a network of two layers of d units."""
     return lambda d: {"model": MLP((d, d)), "step_size": 0.1 / d, **settings}
 
 
@@ -115,7 +115,7 @@ CASES = [
     Case("nlms", MANY, fixed(), ONE),
     Case("one_step_sgd", MANY, fixed(), ONE),
 ]
-"""The most important first."""
+"""All cases, the most important first."""
 FIRST = [
     ("rls", (1_000, 4_096)),
     ("orfit", (10**5, 10**6)),
@@ -130,9 +130,9 @@ FIRST = [
     ("apa", (10**5,)),
     ("lms", (10**4, 10**6)),
 ]
-"""Cases and sizes that are measured before all others."""
+"""Cases and sizes that are measured first."""
 LARGE = 10**6
-"""Features from which on a size is measured after all smaller ones."""
+"""Sizes with at least this many features are measured after all smaller sizes."""
 
 
 def by_name() -> dict[str, Case]:
@@ -151,7 +151,7 @@ def sizes(all_cases: list[Case]) -> Iterator[tuple[Case, int, str]]:
 
 
 def limit_of(name: str, letters: dict[str, int]) -> tuple[float, float]:
-    """Operations, and numbers read or written, that a row takes at least: of LIMITS, with the letters that it takes."""
+    """The minimum of operations, and of numbers read or written, per row, from LIMITS with its parameters."""
     formula: Any = LIMITS[name]
     operations, numbers = formula(**{k: v for k, v in letters.items() if k in formula.__code__.co_varnames})
     return operations, numbers

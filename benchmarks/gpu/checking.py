@@ -10,13 +10,13 @@ from orfit_bench.conformance.isolated import conform_isolated
 from orfit_bench.conformance.result import FAILED
 
 TIMEOUT = 300.0
-"""Seconds that a check may take: the first one of a process compiles, and loads libraries."""
+"""Time limit of a check in seconds; the first check of a process compiles and loads libraries."""
 FEW = ("agrees_with_reference", "any_chunking", "arrays_have_backend_type")
 """The checks of a trial."""
 
 
 def check(tell: Tell, backend: str, methods: list[str], dtype: str, seed: int, workers: int, small: bool) -> None:
-    """Every check, in worker processes; AssertionError where one failed or too little ran."""
+    """Run every check in worker processes; AssertionError if one failed or too few ran."""
     os.environ.pop("ORFIT_BENCH_THREADS", None)  # the cores are the workers'
 
     def progress(done: int, total: int, result: CheckResult) -> None:

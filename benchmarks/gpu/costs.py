@@ -1,4 +1,4 @@
-"""What each kind of work costs on a device, and how fast eight methods learn there: a first look, before the tables."""
+"""The cost of each kind of work on a device, and the rates of eight methods: a first look, before the tables."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ LENGTHS = (128 * 128, 257 * 257, 10**6, 25 * 10**6)
 
 
 def cost(tell: Tell, backend: str, work: str, small: bool) -> None:
-    """Milliseconds of one of WORK, the device waited for after many in a row."""
+    """Milliseconds of one item of WORK, measured for many in a row before waiting for the device."""
     device = backends()[backend]
     for name, act, times in WORK[work](device, small):
         tell(**{name: 1e3 * seconds(device, partial(repeated, act, times)) / times})
 
 
 def repeated(act: Act, times: int, _: int) -> None:
-    """The same so many times."""
+    """The work repeated the given number of times."""
     for _ in range(times):
         act()
 
 
 def launches(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
-    """The least that an operation takes, and the least that a wait for a number does."""
+    """The minimum time of an operation, and of waiting for a number."""
     one = device.asarray(np.zeros(1))
     yield "a launch, ms", partial(add, one, 1), 10 if small else 2000
     yield "a wait, ms", partial(device.asnumpy, one), 10 if small else 500
 
 
 def copies(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
-    """Copies of so many numbers, there and back."""
+    """Copies of this number of values to the device and back."""
     for n in LENGTHS[: 2 if small else None]:
         host = np.random.default_rng(0).standard_normal(n)
         there = device.asarray(host)
@@ -98,7 +98,7 @@ WORK = {
 
 
 def rate(tell: Tell, backend: str, name: str, small: bool) -> None:
-    """Rows a second of a method: by Numba, from host memory, and of rows that lie on the device."""
+    """Rows per second of a method: with Numba, for rows in host memory, and for rows on the device."""
     method, d, settings = METHODS[name]
     d, n = (min(d, 60), 16) if small else (d, 8 if "transition" in settings else 256)
     X = np.random.default_rng(0).standard_normal((n, d))

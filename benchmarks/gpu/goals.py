@@ -1,4 +1,4 @@
-"""What is to be reached on a device, and the arithmetic by which it can be; in float64."""
+"""The goals on a device, and the calculations that justify them; in float64."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.gpu.cases import limit_of
 
 Results = dict[str, Any]
 MEMORY = 50
-"""Directions that orfit keeps, in its goal."""
+"""Number of directions that orfit stores in its goal."""
 
 
 class Goal(NamedTuple):
@@ -24,13 +24,13 @@ class Goal(NamedTuple):
 
 
 def rls_share(results: Results, limits: Results) -> float:
-    """Of the rate of matrix products: 3 d^2 operations a row."""
+    """Share of the rate of matrix products, for 3 d^2 operations per row."""
     operations = limit_of("rls", {"d": 4096, "c": 1})[0]
     return float(operations * results["cupy"] / limits["float64"])
 
 
 def orfit_share(results: Results, limits: Results) -> float:
-    """Of the rate of matrix products: M M' of the r rows of a block and its state, and the state's change Z M."""
+    """Share of the rate of matrix products: M M' for the r rows of a block and its state, and the change Z M."""
     rows = results["rows"]
     r = rows + MEMORY + 1
     operations = (2 * r * r + 2 * (MEMORY + 1) * r) * 10**7 / rows
@@ -38,7 +38,7 @@ def orfit_share(results: Results, limits: Results) -> float:
 
 
 def times_numba(results: Results, limits: Results) -> float:
-    """Beside Numba on the host."""
+    """Ratio to Numba on the host."""
     return float(results["cupy"] / results["numba"])
 
 

@@ -1,4 +1,4 @@
-"""What the backend counts on, on a device: each fact by itself. What is not as it must be is an AssertionError."""
+"""Assumptions of the backend about a device, tested one by one; a wrong assumption raises an AssertionError."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ VARIABLES = ("CUPY_", "CUBLAS_", "CUDA_", "NVIDIA_TF32_OVERRIDE", "ORFIT_BENCH_"
 
 
 def look(tell: Tell, backend: str, fact: str) -> None:
-    """One of FACTS."""
+    """Test one of FACTS."""
     FACTS[fact](tell, backends()[backend])
 
 
 def libraries(tell: Tell, device: Any) -> None:
-    """Versions of all that computes, as CuPy tells them."""
+    """Versions of all libraries, as reported by CuPy."""
     get_runtime_info = importlib.import_module("cupyx").get_runtime_info
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the output names missing libraries
@@ -89,13 +89,13 @@ def empty_qr(tell: Tell, device: Any) -> None:
 
 
 def bad_qr(tell: Tell, device: Any) -> None:
-    """What factorisations do with NaN: they may raise nothing, and must not hang."""
+    """Factorisations of NaN must not hang, and need not raise an error."""
     xp, rows = device.namespace(), device.asarray(np.full((8, 8), np.nan))
     tell(qr=bool(xp.isnan(xp.linalg.qr(rows)[1]).any()), eigh=bool(xp.isnan(xp.linalg.eigh(rows)[0]).any()))
 
 
 def subnormal(tell: Tell, device: Any) -> None:
-    """What becomes of float32 numbers below the normal ones."""
+    """The treatment of float32 numbers below the normal range."""
     xp, there = device.namespace(), device.asarray(np.full((8, 8), 1e-40, np.float32))
     unit = device.asarray(np.eye(8, dtype=np.float32))
     kept = {"!= 0": (there != 0).any(), "+ 0": ((there + 0).max() > 0), "@ I": xp.abs(there @ unit).max() > 0}

@@ -1,6 +1,6 @@
-"""How fast the device is, and how fast a chunk is learned there and by Numba on the host.
+"""The speed of the device, and the rates of learning a chunk there and with Numba on the host.
 
-Rows are other ones at every turn, for many methods learn a row that they know in another way than a new one.
+Every turn uses new rows, since many methods treat a row that they have learned differently from a new row.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from orfit_bench.spec import Backend
 
 TURNS = 3
 SHORT, SECONDS = 0.2, 4.0
-"""Turns of the first SHORT seconds do not count, since an idle device is slow; none begins after SECONDS."""
+"""Turns in the first SHORT seconds do not count, since an idle device is slow; no turn starts after SECONDS."""
 FEW = 4
-"""Rows from which the time of Numba's chunk is estimated, so that it never has much more than SECONDS."""
+"""Number of rows for estimating the time of a chunk with Numba, so that it does not take much longer than SECONDS."""
 TURNED = 31
-"""Features by which rows are turned from one turn to the next."""
+"""Number of features by which rows are rotated from one turn to the next."""
 STEP = 2**20
-"""Numbers of a random series that is repeated to fill a large array."""
+"""Length of a random series that is repeated to fill a large array."""
 
 
 def describe(tell: Tell, backend: str) -> None:
-    """On what the call runs."""
+    """Describe the machine of the call."""
     one, host = backends()[backend], machine()
     tell(reason=one.reason)
     if not one.reason:
@@ -38,7 +38,7 @@ def describe(tell: Tell, backend: str) -> None:
 
 
 def seconds(backend: Backend, act: Callable[[int], Any], prepare: Callable[[int], Any] = lambda turn: None) -> float:
-    """The median of some turns, all of its work done, after others that do not count."""
+    """The median time of several complete turns, after turns that do not count."""
     found: list[float] = []
     turns, start = 0, time.perf_counter()
     while not turns or time.perf_counter() - start < SHORT:
@@ -86,7 +86,7 @@ def free(device: Backend) -> int:
 
 
 def measure(tell: Tell, backend: str, case: str, d: int, dtype: str, small: bool) -> None:
-    """One size of one method. That it does not fit into memory is a result too."""
+    """Measure one size of one method. If it does not fit into memory, this is a result too."""
     one, item = by_name()[case], np.dtype(dtype).itemsize
     one, device = one.shrunk() if small else one, backends()[backend]
     room = min(int(0.8 * free(device)), (machine()["memory"] or 2**34) // 4)
@@ -134,7 +134,7 @@ def on_host(tell: Tell, learner: Any, rows: tuple[Any, ...]) -> None:
 
 
 def turned(X: Any, turn: int) -> Any:
-    """Rows like these that are not combinations of them: their features moved along."""
+    """Similar rows that are not combinations of these: the features are rotated."""
     by = TURNED * turn % X.shape[1]
     xp = np if isinstance(X, np.ndarray) else X.__array_namespace__()
     return xp.concatenate([X[:, by:], X[:, :by]], axis=1)

@@ -1,4 +1,4 @@
-"""What is measured one after another, and what became of it, in files of JSON lines that survive a kill."""
+"""Units to measure one after another, and their outcomes in files of JSON lines that survive a kill."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LEFT, DONE, FAILED = "left", "done", "failed"
 
 
 class Unit(NamedTuple):
-    """One thing to measure: a function of a module, "module:function", and its arguments, which JSON can hold."""
+    """One measurement: a function of a module, "module:function", and its arguments, which JSON can represent."""
 
     name: str
     call: str
     arguments: dict[str, Any]
     limit: float
-    """Seconds that it may take."""
+    """Time limit in seconds."""
     method: str = ""
     case: str = ""
     how: Mapping[str, Any] = MappingProxyType({})
-    """Further arguments, which change the time that it takes and not what it finds."""
+    """Further arguments, which affect the run time but not the results."""
 
 
 class Part(NamedTuple):
@@ -42,7 +42,7 @@ class Found:
     where: dict[str, Any]
     date: str
     number: int
-    """Of its last attempt, counted through the file."""
+    """The number of its last attempt, counted through the file."""
     status: str = LEFT
     why: str = ""
     results: dict[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Journal:
                 yield line
 
     def found(self) -> dict[str, Found]:
-        """What became of each unit that was begun, by its name."""
+        """The outcome of each unit that was started, by its name."""
         where: dict[str, Any] = {}
         found: dict[str, Found] = {}
         for number, line in enumerate(self.lines()):
@@ -88,7 +88,7 @@ class Journal:
         return found
 
     def begin(self, unit: Unit) -> None:
-        """Note that a unit is under way: without a line that ends it, it is left to do."""
+        """Record that a unit has started; without a line that ends it, it counts as not done."""
         date = datetime.now(UTC).isoformat(timespec="seconds")
         self.write(unit=unit.name, arguments=unit.arguments, date=date)
 

@@ -1,4 +1,4 @@
-"""A process that does units: what hangs, crashes or breaks the device's context takes only it down."""
+"""A process that runs units, so that a hang, a crash or a broken context of the device affects only this process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from typing import Any, Self
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Unit
 
 Tell = Callable[..., None]
-"""Says what a unit found, by names, at once: tell(rows=256)."""
+"""Reports results of a unit immediately, by name: tell(rows=256)."""
 LONGEST = 500
-"""Characters of an error's message."""
+"""Largest number of characters of an error message."""
 PARTING = 10.0
-"""Seconds that a process may take to end after its last word."""
+"""Seconds that a process has to end after its last message."""
 
 
 class Worker:

@@ -1,8 +1,8 @@
-"""Measure the package beside others and write docs/peers.md: python3 dev.py peers [--again] [WORD]...
+"""Compare the package with others and write docs/peers.md: python3 dev.py peers [--again] [WORD]...
 
-Without words, the rows that have not been measured yet are measured; words choose rows whose names contain all of
-them, and --again measures also those that were. Every row is stored at once, so that an interrupted run resumes. The
-cases of a row take turns in one process on one thread; their CPU seconds count, the median of five rounds.
+Without words, all rows that have not been measured yet are measured. Words select rows whose names contain all of them,
+and --again also measures rows that have been measured. Every row is stored immediately, so that an interrupted run can
+resume. The cases of a row take turns in one process on one thread; the median CPU time of five rounds counts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def comparisons() -> Iterator[tuple[str, Comparison | str]]:
 
 
 def line(name: str, row: Row) -> str:
-    """A row of the table; what is missed in bold."""
+    """A row of the table, with missed targets in bold."""
     others = [f"{peer} {t:.3g} s" for peer, t in row["seconds"].items() if peer != "orfit_bench"]
     others += [f"{peer}: {reason}" for peer, reason in row["absent"].items()]
     ratio = "not measured" if row["ratio"] is None else f"{row['ratio']:.2f}"

@@ -1,4 +1,4 @@
-"""Affine projection beside padasip, on correlated rows in chunks and on single rows.
+"""Affine projection compared with padasip, on correlated rows in chunks and on single rows.
 
 python -m benchmarks.peers.apa
 """

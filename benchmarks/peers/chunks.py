@@ -1,4 +1,4 @@
-"""Chunks of 256 rows: every row's result, beside packages, plain compiled loops and the limit of the machine."""
+"""Chunks of 256 rows with the result of every row: packages, plain compiled loops and the limit of the machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from orfit_bench.bench import roofline
 
 
 def padasip(name: str, X: Array, y: Array, **settings: Any) -> Callable[[], object]:
-    """A filter of padasip, which is given a chunk a call."""
+    """A filter of padasip, called with one chunk at a time."""
     from padasip import filters
 
     def learn() -> None:
@@ -60,7 +60,7 @@ def compiled_loop(method: str, X: Array, y: Array) -> Case:
 
 @cache
 def rates() -> roofline.Roofline:
-    """What the machine allows: the best of what was measured before and now, since load only slows it down."""
+    """The rates of the machine: the best of all measurements, since load can only slow it down."""
     now, before = roofline.measure(), roofline.load()
     return best_of(now, before) if before else now
 

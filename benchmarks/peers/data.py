@@ -1,4 +1,4 @@
-"""Rows, learners and competitors that the comparisons share."""
+"""Rows, learners and competitors shared by the comparisons."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def chunks(n: int) -> Iterator[slice]:
 def in_chunks(method: str, X: Array, y: Array, backend: str = "numba", **settings: Any) -> Case:
     """Our learner, in chunks, with the prediction before each step where the method predicts.
 
-    It goes on learning the same rows; one that keeps rows starts anew.
+    It continues to learn the same rows; a learner that stores rows starts again.
     """
     kept = ob.create(method, backend=backend, **settings)
 

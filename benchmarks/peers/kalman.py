@@ -1,4 +1,4 @@
-"""Kalman filter and smoother beside filterpy, simdkalman and statsmodels.
+"""Kalman filter and smoother compared with filterpy, simdkalman and statsmodels.
 
 python -m benchmarks.peers.kalman
 """

@@ -1,4 +1,4 @@
-"""One sample per call: `learn_one` beside packages that are called with a row each, and beside plain NumPy."""
+"""One sample per call: `learn_one` compared with packages that accept single rows, and with plain NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.peers.timing import Case
 
 
 def ours(method: str, X: Array, y: Array, **settings: Any) -> Case:
-    """Our learner, which goes on learning the same rows."""
+    """Our learner, which continues to learn the same rows."""
     targets, learner = y.tolist(), ob.create(method, backend="numba", **settings)
 
     def learn() -> None:

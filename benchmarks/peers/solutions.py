@@ -1,4 +1,4 @@
-"""The end state, learn all rows and ask once, and the NumPy backend beside ten lines of NumPy."""
+"""The end state (learn all rows, predict once), and the NumPy backend compared with ten lines of NumPy."""
 
 from __future__ import annotations
 

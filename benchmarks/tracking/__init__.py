@@ -1,1 +1,1 @@
-"""What asv tracks over commits. This folder holds nothing else, for asv imports every file of it."""
+"""The benchmarks that asv tracks over commits. This folder contains nothing else, since asv imports all its files."""

@@ -1,8 +1,8 @@
 """Speed, memory and exactness of every method on every backend, over commits.
 
-What is measured stands in orfit_bench/tracking/workloads of this tree, whichever commit is installed; the gate
-measures with the same code. All of a commit is measured once, in `setup_cache`; each benchmark looks up its number.
-n/a is what a commit has not, and an error what broke. More is worse throughout.
+The measurements are defined in orfit_bench/tracking/workloads of this tree, for any installed commit; the gate uses the
+same code. A commit is measured once, in `setup_cache`, and each benchmark looks up its number. n/a means that a commit
+does not have a method or backend, and an error that it fails. For all quantities, larger is worse.
 """
 
 import importlib.util
@@ -33,12 +33,12 @@ PUBLISHED = {
     "latency": "seconds_a_row",
     "device_seconds_per_sample": "device_seconds_a_sample",
 }
-"""The benchmarks of these keep the names under which asv has their history: it would begin anew under others."""
+"""These benchmarks keep the names under which asv has their history; with other names it would start again."""
 NOT_HERE = "n/a: "
 
 
 def answered(work, measure):
-    """A number, or a text that says why there is none, with NOT_HERE in front where it does not apply."""
+    """A number, or a string with the reason why there is none, which starts with NOT_HERE if it does not apply."""
     try:
         if measure == "frozen_deviation":
             return workloads.trajectory_deviation(work.trajectory(), workloads.stored_trajectory(work.method))
@@ -50,7 +50,7 @@ def answered(work, measure):
 
 
 def measured(measures, backends, sizes):
-    """Every measure of every pair that is here: {"measure method backend features": number or text}."""
+    """Every measure of every installed pair: {"measure method backend features": number or string}."""
     found = {}
     for method, backend in [pair for pair in workloads.pairs() if pair[1] in backends]:
         for d in sizes:
@@ -60,7 +60,7 @@ def measured(measures, backends, sizes):
 
 
 def peaks(backends, sizes):
-    """The same of peak_bytes, in a process whose memory is counted to the byte."""
+    """Measure peak_bytes of every pair, in a process with exact memory counting."""
     environment = os.environ | {"PYTHONMALLOC": "malloc"}
     command = [sys.executable, __file__, json.dumps([list(backends), list(sizes)])]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
