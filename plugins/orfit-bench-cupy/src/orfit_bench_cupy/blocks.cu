@@ -1,9 +1,9 @@
-// Learn a block of b rows by recursive least squares: what lies between the matrix products of _device_blocks.py.
+// Learn a block of b rows by recursive least squares: the operations between the matrix products of _device_blocks.py.
 //
 // For rows X (b, d) with noise R_j and powers ff^j: K = X P X' + diag(ff^j R_j) = L L', V = L^-1 X P, Z = L^-1 (y - X w).
 // `right` (d + r, b) holds V' and below it Z'. A row with a gap, a target that is missing, has zeros there and a row of
 // the unit matrix in K. verdicts[k] is REFUSED if block k or one before it was refused: such a block changes nothing.
-// Every sum has one order, whatever the number of threads.
+// The order of every sum does not depend on the number of threads.
 //
 // REAL is float or double. A host compiler, which the tests use, defines ENTRY and the macros below for a block of a
 // single thread: EACH then is a loop over all entries, and BARRIER is empty.
@@ -45,7 +45,7 @@ ENTRY prepare_rows(const REAL* S, const REAL* F, const REAL* Y, const REAL* nois
     if (gap) EACH(i, d) right[(long long)i * b + j] = 0;
 }
 
-// fits[j] = 1 if row j of L L' is row j of K to rounding, else 0. A block a row.
+// fits[j] = 1 if row j of L L' equals row j of K to rounding, otherwise 0. One block per row.
 ENTRY compare_factor(const REAL* K, const REAL* product, REAL* fits, int b, REAL allowed) {
     SHARED(partial);
     const long long j = BLOCK;
@@ -64,8 +64,9 @@ ENTRY compare_factor(const REAL* K, const REAL* product, REAL* fits, int b, REAL
     }
 }
 
-// What TILE features say of each row, a block of threads for them: measured (tiles, 3 b + 3) gets sum |x_i| sqrt(P_ii),
-// the largest |P_ii| before the row and the largest P_ii after it, and at last max |w|, max |move| and sum V^2.
+// Measurements of each row for TILE features, one block of threads per tile: measured (tiles, 3 b + 3) gets
+// sum |x_i| sqrt(P_ii), the largest |P_ii| before the row and the largest P_ii after it, and finally max |w|, max |move|
+// and sum V^2.
 ENTRY measure_features(const REAL* X, const REAL* P, const REAL* w, const REAL* right, const REAL* move,
                        REAL* measured, int b, int d, int r, REAL largest) {
     SHARED(memory);
@@ -127,7 +128,7 @@ ENTRY measure_features(const REAL* X, const REAL* P, const REAL* w, const REAL* 
     }
 }
 
-// out (b, r): every row's prediction before it is learned, F + tril(C, -1) Z with C = X V'. A block a row.
+// out (b, r): the prediction of every row before it is learned, F + tril(C, -1) Z with C = X V'. One block per row.
 ENTRY predict_rows(const REAL* F, const REAL* C, const REAL* right, REAL* out, int b, int d, int r) {
     const long long j = BLOCK;
     EACH(c, r) {
@@ -138,7 +139,7 @@ ENTRY predict_rows(const REAL* F, const REAL* C, const REAL* right, REAL* out, i
     }
 }
 
-// The verdict on a row, as _precision_guard.judge_rows and the Numba kernel decide it.
+// The verdict on a row, as in _precision_guard.judge_rows and the Numba kernel.
 DEVICE inline int judge_row(REAL pivot, REAL noise, REAL power, REAL size, REAL widest, REAL highest, REAL ff,
                             REAL max_rounding, REAL max_cancellation, REAL max_variance, REAL eps, REAL third,
                             REAL largest) {

@@ -11,7 +11,7 @@ DEVICE inline REAL energy_by_exponents(const REAL* x, int d, REAL eps, int* powe
     return energy;
 }
 
-// step e x / (energy 2^(2 power)), with the exponents set aside: only a step that is no number over- or underflows.
+// step e x / (energy 2^(2 power)), computed with separate exponents, so that only the result can over- or underflow.
 DEVICE inline REAL multiple_by_exponents(REAL x, REAL e, REAL step, REAL energy, int power) {
     int i, j, n;
     const REAL z = frexp(e, &i), v = frexp(step, &j), gain = frexp(z * v / energy, &n);

@@ -1,7 +1,7 @@
 // Affine projection (survey, APA): w <- w + step A'(A A' + eps I)^-1 (b - A w) for the last rows A (k, d), the new one
 // included, and their targets b (k, r). T'T is the inverse, with T as orfit_bench_numba/_sliding_apa.py computes it.
-// Stops before a row with which the products of rows lose digits, or some combination of the rows may count as zero:
-// the host learns it by another way.
+// Stops before a row with which the products of rows lose digits, or a combination of the rows might count as zero; the
+// host learns such a row with another algorithm.
 // w (m, d, r), rows (m, order, d) and targets (m, order, r), the oldest of a window first, counts (m,) of them, steps
 // (n,) and eps (m,), or one of each. In shared memory the new row takes the place of the oldest, `next`: the solution
 // does not depend on the order of the rows. It holds order (d + r) + d r + r + order (2 order + 2 r + 1) numbers.

@@ -1,14 +1,14 @@
-// What all kernels of fleets share, which learn the rows of many learners: some threads for each member, one launch for
-// all rows of a call.
+// Code shared by the kernels of fleets, which learn the rows of many learners with some threads for each member and one
+// launch for all rows of a call.
 //
 // Member j of `members` has the rows bounds[2 j] to bounds[2 j + 1] of X (n, d) and Y (n, r), and learns them in order.
 // It stops before a row whose step would not be finite or has too few digits left; learned[j] counts the rows before it.
 // happened[STOPPED] and happened[LOST_DIGITS] become 1 if that happened to some member, so that the host reads the
 // numbers of all members only then.
-// Every sum has one order, whatever the number of threads, and every thread of a member computes the same verdicts from
-// shared numbers, so that all its threads take the same branches.
-// Predictions go to `out` if it predicts. bounds is null where every member has `rows_each` rows. A setting is an array,
-// or null and the value that all share.
+// The order of every sum does not depend on the number of threads, and every thread of a member computes the same
+// verdicts from shared numbers, so that all its threads take the same branches.
+// Predictions are written to `out` if they are needed. bounds is null if every member has `rows_each` rows. A setting is
+// an array, or null and the value that all members share.
 //
 // The threads of a member are a block, or, where a block has several members, a part of a warp: blockDim.y members of
 // blockDim.x threads, a power of two. REAL is float or double. A host compiler, which the tests use, defines ENTRY and
@@ -27,7 +27,7 @@
 #define BARRIER wait_for_member()
 #define DEVICE __device__
 
-// Waits until all threads of the member are here. Then each sees what the others have written.
+// Waits for all threads of the member. Afterwards each thread sees what the others have written.
 DEVICE inline void wait_for_member() {
     if (blockDim.y == 1) {
         __syncthreads();
