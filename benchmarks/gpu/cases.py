@@ -75,7 +75,7 @@ def small(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def fixed(**settings: Any) -> Callable[[int], dict[str, Any]]:
-    """The same settings for every size."""
+    """Settings that are the same for every size."""
     return lambda d: settings
 
 

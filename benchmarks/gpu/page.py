@@ -29,7 +29,7 @@ def write(folder: Path, parts: Sequence[Part], small: bool, target: Path) -> Non
 
 
 def of_size(found: dict[str, Found], small: bool) -> dict[str, Found]:
-    """Those of a trial, or those of the real sizes."""
+    """The units of a trial, or those with the real sizes."""
     return {name: one for name, one in found.items() if one.arguments.get("small", small) == small}
 
 

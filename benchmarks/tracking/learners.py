@@ -124,7 +124,7 @@ class Full(_Learners):
 
 
 class Device(_Learners):
-    """On a device, where there is one: beside the host's numbers its own clock's and its memory's."""
+    """Benchmarks on a device, if there is one: its clock and memory in addition to those of the host."""
 
     params = [workloads.METHODS, ["cupy"]]
 

@@ -65,8 +65,8 @@ ENTRY compare_factor(const REAL* K, const REAL* product, REAL* fits, int b, REAL
 }
 
 // Measurements of each row for TILE features, one block of threads per tile: measured (tiles, 3 b + 3) gets
-// sum |x_i| sqrt(P_ii), the largest |P_ii| before the row and the largest P_ii after it, and finally max |w|, max |move|
-// and sum V^2.
+// sum |x_i| sqrt(P_ii), the largest |P_ii| before the row and the largest P_ii after it, and finally max |w|,
+// max |move| and sum V^2.
 ENTRY measure_features(const REAL* X, const REAL* P, const REAL* w, const REAL* right, const REAL* move,
                        REAL* measured, int b, int d, int r, REAL largest) {
     SHARED(memory);

@@ -1,4 +1,4 @@
-// Oja's rule (Krasulina paper, after eq. 9), as orfit_bench_numba/_orthonormal_row.py: C <- QR(C + step y c') with c = C'y.
+// Oja's rule (Krasulina paper, after eq. 9), as orfit_bench_numba/_orthonormal_row.py: C <- QR(C + step y c'), c = C'y.
 // For an orthonormal C, (C + step y c')'(C + step y c') = I + growth c c', whose Cholesky factor is applied to a row of C
 // by one running sum. C (m, d, k), steps (n,) or one, done (m,) the steps before these rows. Stops before a row that
 // would lose digits and before one in `period`, so that the host removes the accumulated rounding.

@@ -7,8 +7,8 @@
 // numbers of all members only then.
 // The order of every sum does not depend on the number of threads, and every thread of a member computes the same
 // verdicts from shared numbers, so that all its threads take the same branches.
-// Predictions are written to `out` if they are needed. bounds is null if every member has `rows_each` rows. A setting is
-// an array, or null and the value that all members share.
+// Predictions are written to `out` if they are needed. bounds is null if every member has `rows_each` rows. A setting
+// is an array, or null and the value that all members share.
 //
 // The threads of a member are a block, or, where a block has several members, a part of a warp: blockDim.y members of
 // blockDim.x threads, a power of two. REAL is float or double. A host compiler, which the tests use, defines ENTRY and
