@@ -75,7 +75,7 @@ def ways(case: Case, method: str, backend: str) -> dict[str, Callable[[], float]
 
 
 def by_torch(case: Case, X: Array, y: Array) -> Callable[[], float]:
-    """Functions that take the same steps with PyTorch."""
+    """A function that takes the same steps with PyTorch."""
     import torch
 
     torch.set_num_threads(1)

@@ -112,7 +112,7 @@ def share_of(rate: float, limit: float | None) -> str:
 
 
 def end_state_table(found: dict[str, Found], limits: dict[str, Any]) -> Iterator[str]:
-    """Every end state that was measured: d^2 operations a row, of one triangle, beside products of matrices."""
+    """Every measured end state: d^2 operations per row, for one triangle, compared with matrix products."""
     shown = {name: one.results for name, one in found.items() if "rows there, rows/s" in one.results}
     if shown:
         yield f"\n{END_HEAD}"
