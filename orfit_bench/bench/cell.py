@@ -14,6 +14,7 @@ from orfit_bench.bench.evaluation import evaluate
 from orfit_bench.bench.preprocessing import preprocess
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.bench.selection import find_stream
+from orfit_bench.bench.views import read_only
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.keys import make_array_key, make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error, one_line
@@ -102,17 +103,11 @@ class Cell:
 def _read_only(data: Data) -> Data:
     """Views of the data that raise an error if a kernel writes to them; the arrays of the stream stay writable."""
 
-    def view(array: Any) -> Any:
-        if not isinstance(array, np.ndarray):
-            return array
-        shown = array.view()
-        shown.flags.writeable = False
-        return shown
-
     def pair(rows: Rows | None) -> Rows | None:
-        return None if rows is None else (view(rows[0]), view(rows[1]))
+        return None if rows is None else (read_only(rows[0]), read_only(rows[1]))
 
-    return replace(data, X=view(data.X), y=view(data.y), test=pair(data.test), validation=pair(data.validation))
+    X, y = read_only(data.X), read_only(data.y)
+    return replace(data, X=X, y=y, test=pair(data.test), validation=pair(data.validation))
 
 
 def make_record(cell: Cell, status: Status, reason: str = "", **more: Any) -> dict[str, Any]:
@@ -148,7 +143,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     learners = learning.initialize(cell.create, data, cell.protocol)
     errors = learning.learn_and_record(learners, data, cell.protocol)
     _check_count(learners[0], cell.protocol.passes * len(data.X))
-    metrics, notes = evaluate(
+    evaluation = evaluate(
         Record(
             data=data,
             learner=learners[0],
@@ -174,8 +169,9 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         "rows_learned": errors.rows.tolist(),
         "test_error": errors.test_error.tolist(),
         "task_error": errors.task_error.tolist(),
-        "metrics": metrics,
-        "notes": notes if timed else [*notes, "not timed"],
+        "metrics": evaluation.values,
+        "lacked_memory": evaluation.lacked_memory,
+        "notes": evaluation.notes if timed else [*evaluation.notes, "not timed"],
     }
 
 

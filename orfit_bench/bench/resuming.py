@@ -6,14 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 
 from orfit_bench.bench.cell import Cell, identify_rows
-from orfit_bench.bench.evaluation import REFUSED
 from orfit_bench.bench.isolation import Limits
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.runner import Record
 from orfit_bench.spec import Stream
-
-NO_MEMORY = REFUSED, MemoryError.__name__
-"""Parts of the notes about metrics that were not computed for lack of memory."""
 
 
 def not_resumed(
@@ -41,4 +37,4 @@ def not_resumed(
 
 def _is_limited(record: Record) -> bool:
     """Whether other limits of time and memory might change the outcome of a cell."""
-    return record["status"] != "ok" or any(sign in note for note in record["notes"] for sign in NO_MEMORY)
+    return record["status"] != "ok" or bool(record.get("lacked_memory", True))
