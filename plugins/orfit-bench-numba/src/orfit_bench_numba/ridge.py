@@ -8,6 +8,7 @@ one after another if there are few rows or a number could overflow. Predictions 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,7 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_ridge import block_size, predict_block
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
-from orfit_bench_numba._ridge_rows import add_number, add_rows
+from orfit_bench_numba._ridge_rows import MAX_FEATURES, add_number, add_numbers, add_rows
 from orfit_bench_numpy.ridge import MIN_ROWS_PER_FEATURE, learn_rows
 
 CHECKS_ROWS = True
@@ -38,6 +39,10 @@ MIN_ROWS = 8
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
     ff, t, L = p.forgetting_factor, p.t, s.information
+    if out is None and len(X) > 1 and (learn_few := bind_few_features(s, p)):
+        learned = learn_few(X, Y[:, 0], np.empty(0, X.dtype))
+        if learned != NOT_FINITE:
+            return learned
     if out is None and ff == 1 and len(X) >= MIN_ROWS_PER_FEATURE * len(L):
         with limit_blas_threads(float(len(X)) * L.size):
             if add_many_rows(L, s.moment, X, Y):
@@ -67,6 +72,31 @@ def bind_row(s: Any, p: Any) -> Any:
     if p.forgetting_factor > 1 or s.moment.dtype.kind == "c":
         return None
     return partial(add_number.entry_point(s.moment.dtype), s.information, s.moment, float(p.forgetting_factor))
+
+
+def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+    """A function that learns rows of real numbers with one output, without predictions; None with ff > 1."""
+    return bind_few_features(s, p) or (partial(learn_many_features, s, p) if has_constant_weights(s, p) else None)
+
+
+def bind_few_features(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+    """`bind_rows` for up to MAX_FEATURES features, one compiled call; None for more."""
+    if len(s.moment) > MAX_FEATURES or not has_constant_weights(s, p):
+        return None
+    entry = add_numbers.entry_point(s.moment.dtype)
+    return partial(entry, s.information, s.moment.reshape(-1), float(p.forgetting_factor))
+
+
+def has_constant_weights(s: Any, p: Any) -> bool:
+    """Whether rows are real numbers with one output whose weights do not depend on the step, as they do with ff > 1."""
+    return bool(s.moment.shape[1] == 1 and p.forgetting_factor <= 1 and s.moment.dtype.kind == "f")
+
+
+def learn_many_features(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
+    """The function of `bind_rows` for more features: `learn`, unless y is not finite or `out` asks for predictions."""
+    if len(out) or not math.isfinite(float(np.vdot(y, y))):
+        return NOT_FINITE
+    return learn(s, X, y[:, None], p, None)
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
