@@ -233,3 +233,37 @@ def test_a_state_that_moved_is_marked_by_single_rows_and_before_a_refusal() -> N
         refusing.partial_fit(X, y)
     assert info.value.row == 2
     assert refusing.state().moved == 1
+
+
+MOTIONS: dict[str, dict[str, Any]] = {
+    "at rest": {},
+    "process noise": {"process_noise": 0.1},
+    "a number": {"transition": 0.9},
+    "a matrix": {"transition": 0.9 * np.eye(D) + 0.01, "process_noise": 0.1 * np.eye(D)},
+}
+
+
+@pytest.mark.parametrize("motion", MOTIONS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_chunks_of_a_filter_have_the_result_of_the_general_path(motion: str, dtype: str, same_state: Same) -> None:
+    one, other, alone = (create("kalman", dtype, **MOTIONS[motion]) for _ in range(3))
+    for n in (1, 2, 7, 64):
+        X, y = make_rows(n, dtype, seed=n)
+        np.testing.assert_array_equal(one.prequential(X, y), by_general_path(other, X, y))
+        alone.partial_fit(X, y)
+    assert one.live_state.bound
+    same_state(one, other)
+    same_state(one, alone)
+
+
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_a_gap_in_a_chunk_of_a_filter_is_learned_by_the_general_path(motion: str, same_state: Same) -> None:
+    one, other = (create("kalman", **MOTIONS[motion]).partial_fit(*make_rows(3)) for _ in range(2))
+    X, y = make_rows(9, seed=1)
+    y[4] = np.nan
+    np.testing.assert_array_equal(one.prequential(X, y), by_general_path(other, X, y))
+    same_state(one, other)
+    X[2, 1] = np.inf
+    with pytest.raises(ValueError, match=r"X\[2, 1\] is inf"):
+        one.partial_fit(X, np.ones(9))
+    same_state(one, other)

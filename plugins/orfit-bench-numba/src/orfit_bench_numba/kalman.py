@@ -24,12 +24,13 @@ import numpy as np
 
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_covariance
-from orfit_bench.kernels.guards import NO_LIMITS, is_singular
+from orfit_bench.kernels.guards import NO_LIMITS, is_finite, is_singular
 from orfit_bench.kernels.threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._exact_observations import learn_exactly
+from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._kalman_fleets import make_kalman_fleet_learn
 from orfit_bench_numba._kalman_rows import learn_moving_row, learn_moving_rows
 from orfit_bench_numba._moving_state import predict_covariance
@@ -39,6 +40,7 @@ from orfit_bench_numpy.kalman import can_smooth
 
 __all__ = [
     "bind_row",
+    "bind_rows",
     "can_smooth",
     "fleet_learn",
     "learn",
@@ -73,7 +75,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
     """A function that learns one row with one output; None without noise, and with a control or a root."""
-    if p.observation_noise[0] == 0 or p.control is not None or hasattr(s, "root"):
+    if not can_bind(s, p):
         return None
     if not p.is_dynamic.any():
         return bind_row_at_rest(s, p)
@@ -100,6 +102,24 @@ def bind_row_at_rest(s: Any, p: Any) -> Callable[[Array, float], int]:
     P, noise = s.covariance, float(p.observation_noise[0])
     entry = learn_number.entry_point(P.dtype)
     return partial(entry, P, s.mean.reshape(1, -1), noise, *NO_LIMITS, s.precision_lost.reshape(1))
+
+
+def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+    """A function that learns rows with one output; None without noise, and with a control or a root."""
+    return partial(learn_numbers, s, p) if can_bind(s, p) else None
+
+
+def can_bind(s: Any, p: Any) -> bool:
+    """Whether rows have noise, and there is neither a control nor a root."""
+    return bool(p.observation_noise[0] != 0) and p.control is None and not hasattr(s, "root")
+
+
+def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
+    """Learn rows with one output, not the very first; NOT_FINITE, and nothing is changed, if a number is not finite."""
+    if not (is_finite(X) and is_finite(y)):
+        return NOT_FINITE
+    noise = np.full(len(X), p.observation_noise[0])
+    return learn_noisy_rows(s, X, y[:, None], noise, p, 1, out[:, None] if len(out) else None)
 
 
 def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:
