@@ -12,7 +12,8 @@ import numpy as np
 from orfit_bench.errors import AccuracyWarning, warn
 from orfit_bench.learners import layers, validation
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.linearization import LinearizedKernel, check_predictions, prediction_weights
+from orfit_bench.learners.function_results import check_predictions
+from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, SetStep, generator
 from orfit_bench.learners.unlearning import share_left
 from orfit_bench.models import network_of

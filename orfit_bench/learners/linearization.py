@@ -2,138 +2,30 @@
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import with_place
 from orfit_bench.learners import layers
-from orfit_bench.learners.conversion import NUMBERS
+from orfit_bench.learners.finite import are_finite, is_finite
+from orfit_bench.learners.function_results import check_array, check_result, is_applied
 from orfit_bench.learners.unchanged_arguments import FirstCalls
+from orfit_bench.learners.vjp_steps import VjpSteps
 from orfit_bench.spec import Method, Settings
-from orfit_bench.spec.arrays import cast, contiguous, copy_of, host_dtype, native_dtype, to_host
+from orfit_bench.spec.arrays import contiguous, copy_of, native_dtype, to_host
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.kernel import Kernel, Params, State
+from orfit_bench.spec.kernel import Kernel
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench.spec.model import Model
-
-
-def is_applied(applied: object, function: Callable[..., Any]) -> bool:
-    """Whether a function of a kernel applied a step; TypeError if it returned None."""
-    if applied is None:
-        raise TypeError(
-            f"{with_place(function)} returned None, want True (applied) or False (not finite, state untouched)"
-        )
-    return bool(applied)
-
-
-def rows_learned(learned: object, learn: Callable[..., Any]) -> int:
-    """The number of rows that `learn` of a kernel returned; TypeError if it is not an integer, or a boolean."""
-    is_boolean = isinstance(learned, (bool, np.bool_))
-    if not is_boolean:
-        with suppress(TypeError):
-            return operator.index(learned)  # type: ignore[arg-type]  # which raises TypeError
-    got = str(learned) if is_boolean or learned is None else type(learned).__name__
-    raise TypeError(f"{with_place(learn)} returned {got}, want the number of rows learned, an integer")
-
-
-def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
-    """The result of a user's function as a plain array; ValueError if it has another kind or shape, or is masked."""
-    if type(value) is not np.ndarray and isinstance(value, np.ndarray):
-        if isinstance(value, np.ma.MaskedArray):
-            raise ValueError(
-                f"{what} returned a masked array, want plain numbers of shape {shape}: fill what is masked"
-            )
-        value = np.asarray(value)  # a product of np.matrix is another one than that of arrays
-    is_array = hasattr(value, "dtype") and getattr(value, "shape", None) == shape
-    if not is_array or host_dtype(value).kind not in NUMBERS:
-        got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
-        raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
-    array: Array = value
-    return array
-
-
-def check_predictions(found: Any, predict: Callable[..., Any], shape: tuple[int, ...]) -> Array:
-    """The result of `predict` of a method; ValueError, which names it, if the shape is wrong or it holds no numbers."""
-    if getattr(found, "shape", None) != shape:
-        got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
-        raise ValueError(f"{with_place(predict)} returned {got}, want predictions of shape {shape}")
-    if isinstance(found, np.ndarray) and found.dtype.kind not in "biufc":
-        raise ValueError(f"{with_place(predict)} returned an array of dtype {found.dtype}, want numbers")
-    array: Array = found
-    return array
-
-
-def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """The result of a user's function as a new array in the learner's dtype; ValueError as `check_result`."""
-    array = check_result(value, what, shape)
-    return cast(array, dtype)  # a copy: the function may return the same array again, filled anew
-
-
-def _is_finite(a: Array, xp: ModuleType) -> bool:
-    """Whether all entries are finite; in host memory by their sum, without a temporary, unless it overflows.
-
-    For 10,000 entries, a product of BLAS would use two threads, which wait for each other if another program runs.
-    """
-    if type(a) is np.ndarray:
-        with np.errstate(all="ignore"):
-            if math.isfinite(a.sum()):
-                return True
-    return bool(xp.all(xp.isfinite(a)))
-
-
-def _are_finite(arrays: Sequence[Array], xp: ModuleType) -> bool:
-    """Whether all entries of arrays are finite. It waits for a device only once."""
-    if len(arrays) < 2 or type(arrays[0]) is np.ndarray:
-        return all(_is_finite(a, xp) for a in arrays)
-    return bool(xp.all(xp.stack([xp.all(xp.isfinite(a)) for a in arrays])))
 
 
 def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
     """The weights (p, r) that predictions use, which can differ from those at which gradients are taken."""
     choose = method.state.prediction_weights
     return choose(s, settings) if choose else getattr(s, method.state.weights)
-
-
-class VjpSteps:
-    """Steps that get the sum of the gradients of a model from its `vjp`, without its Jacobian."""
-
-    def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any], first: FirstCalls) -> None:
-        self._model, self._kernel, self._dtype, self._first = model, kernel, dtype, first
-        self._proven = False  # whether it was seen to agree with the Jacobian
-
-    def step(self, s: State, w: Array, x: Array, E: Array, p: Params) -> bool:
-        """One step of the rows x with errors E at w (p, 1); False if it would not be finite."""
-        assert self._model.vjp is not None
-        xp, what = x.__array_namespace__(), "vjp(w, X, E)"
-        S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
-        g = self._first.call(what, self._model.vjp, w[:, 0], x, S)
-        g = check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
-        g = contiguous(xp.astype(g, native_dtype(xp, self._dtype), copy=False), xp)  # compiled kernels accept no other
-        if not _is_finite(g, xp):
-            return False
-        if not self._proven:  # until a row shows it, which nearly always is the first
-            self._proven = self._agrees(w, x, S, g, xp)
-        return is_applied(self._kernel.move(s, g[:, None], p), self._kernel.move)
-
-    def _agrees(self, w: Array, x: Array, S: Array, g: Array, xp: ModuleType) -> bool:
-        """Whether g equals the sum by the Jacobian, which is finite and not zero; ValueError if it differs."""
-        J = partial(self._first.call, "jacobian(w, x)", self._model.jacobian, w[:, 0])
-        want = sum(J(x[i, :]).T @ S[i, :] for i in range(x.shape[0]))
-        if not (_is_finite(want, xp) and _is_finite(x * x, xp)):  # huge inputs: what overflows depends on the order
-            return False
-        size, cut = float(xp.max(xp.abs(want))), self._first.tolerance("vjp(w, X, E)", "jacobian(w, x)")
-        if not float(xp.max(xp.abs(g - want))) <= cut * size:
-            raise ValueError(
-                f"model {self._model.name!r}: vjp(w, X, E) and jacobian(w, x) do not agree: want the sum of "
-                f"jacobian(w, x).T @ s over the rows"
-            )
-        return size > 0
 
 
 class LinearizedKernel:
@@ -174,7 +66,7 @@ class LinearizedKernel:
             E = xp.reshape(y - f, (-1, 1))
             if self._vjp and p.row_scale is None:
                 here = here._replace(targets=xp.reshape(y, (-1, 1))) if method.kernel.needs_targets else here
-                if not (_is_finite(E, xp) and self._vjp.step(s, w, x, E, here)):
+                if not (is_finite(E, xp) and self._vjp.step(s, w, x, E, here)):
                     return i
                 continue
             J = space = self.jacobian(w, x, space)
@@ -182,7 +74,7 @@ class LinearizedKernel:
                 scale = self._xp.repeat(p.row_scale[i : i + B, ...], self._outputs, axis=0)
                 E, J = scale * E, scale * J
             inputs = self._inputs(w, x) if self._shapes else ()
-            if not _are_finite((E, J, *inputs), xp):
+            if not are_finite((E, J, *inputs), xp):
                 return i
             here = self._with_more(here, y, J, inputs)
             apply = self._apply_and_store if method.kernel.needs_post_step_gradients else self._apply
@@ -201,7 +93,7 @@ class LinearizedKernel:
             return False
         inputs = self._inputs(w, x) if self._shapes else ()
         fresh = None if self._shapes else self.jacobian(w, x)
-        if not _are_finite(inputs if fresh is None else (fresh,), xp):
+        if not are_finite(inputs if fresh is None else (fresh,), xp):
             w[...] = before
             return False
         self._kernel.store(s, fresh, p._replace(inputs=inputs) if self._shapes else p)

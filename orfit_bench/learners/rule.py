@@ -12,7 +12,7 @@ from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import Configuration, StepInputs
-from orfit_bench.learners.linearization import is_applied, rows_learned
+from orfit_bench.learners.function_results import is_applied, rows_learned
 from orfit_bench.learners.permits import BUSY
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.backend import Array

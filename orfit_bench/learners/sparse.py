@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 import numpy as np
 
 from orfit_bench.learners.conversion import kinds_for, refuse_rounded
-from orfit_bench.learners.linearization import rows_learned
+from orfit_bench.learners.function_results import rows_learned
 from orfit_bench.learners.rule import Rule, marked_if_interrupted
 from orfit_bench.learners.validation import not_finite
 from orfit_bench.spec.backend import Array

@@ -6,7 +6,8 @@ It computes nothing and imports nothing heavy: a plugin may import it at start-u
 from orfit_bench.spec.backend import REFERENCE, Absent, Backend, Override
 from orfit_bench.spec.data import Data
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
-from orfit_bench.spec.kernel import Kernel, Params, State
+from orfit_bench.spec.kernel import Kernel
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, measure_claim, nan_max
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
 from orfit_bench.spec.merge import Combine, Merge, Side

@@ -16,7 +16,7 @@ from orfit_bench.errors import with_place
 from orfit_bench.spec import Diagonal, Draw, Field, Method
 from orfit_bench.spec.arrays import copy_of, native_dtype
 from orfit_bench.spec.backend import Backend
-from orfit_bench.spec.kernel import State
+from orfit_bench.spec.kernel_arguments import State
 
 FEW = 16
 """A growing dimension gets all of its room immediately if its limit is at most this."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import FilterParameters
 from orfit_bench.learners.filtering.rounding import FilteredRows
-from orfit_bench.learners.linearization import LinearizedKernel, check_array, is_applied
+from orfit_bench.learners.function_results import check_array, is_applied
+from orfit_bench.learners.linearization import LinearizedKernel
 from orfit_bench.spec.arrays import copy_of, diagonal, host_dtype, to_host
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.kernel import State
+from orfit_bench.spec.kernel_arguments import State
 from orfit_bench.spec.model import LINEAR, Transition
 
 

@@ -14,7 +14,7 @@ from orfit_bench.learners.filtering.dynamics import ARRAYS, FilterParameters
 from orfit_bench.learners.filtering.extended import Moments
 from orfit_bench.spec.arrays import cast, diagonal, host_dtype, to_host, transposed
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.kernel import State
+from orfit_bench.spec.kernel_arguments import State
 
 FLOAT64 = np.dtype(np.float64)
 

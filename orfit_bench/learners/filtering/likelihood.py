@@ -26,7 +26,7 @@ from orfit_bench.learners.filtering.rounding import (
 )
 from orfit_bench.spec.arrays import copy_of, diagonal, host_dtype, to_host
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.kernel import State
+from orfit_bench.spec.kernel_arguments import State
 
 RECORDED_NUMBERS = 100_000
 """Most numbers in the recorded covariances of rows that are filtered together."""

@@ -21,7 +21,7 @@ from orfit_bench.learners.filtering.rounding import (
 )
 from orfit_bench.spec.arrays import copy_of, host_dtype
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.kernel import State
+from orfit_bench.spec.kernel_arguments import State
 
 if TYPE_CHECKING:
     import xarray

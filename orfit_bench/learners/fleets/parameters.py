@@ -19,7 +19,7 @@ PER_MEMBER = ("transition", "process_noise", "observation_noise", "is_dynamic")
 
 
 class FleetParameters:
-    """The parameters of the rows of a call: see `orfit_bench.spec.kernel.FleetParams`."""
+    """The parameters of the rows of a call: see `orfit_bench.spec.kernel_arguments.FleetParams`."""
 
     def __init__(self, members: Members, state: FleetState, rows: FleetRows, factors: Mapping[str, HostArray]) -> None:
         """`factors` maps the names of settings to factors for each row."""

@@ -27,7 +27,7 @@ from orfit_bench.kernels.guards import (
 )
 from orfit_bench.kernels.linalg import inverse_or_zero, root_of, root_of_noise
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._roots import triangularize_columns
 
 

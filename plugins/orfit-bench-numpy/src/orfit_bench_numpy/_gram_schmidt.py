@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.spec.kernel import State
+from orfit_bench.spec.kernel_arguments import State
 
 Array = NDArray[Any]
 

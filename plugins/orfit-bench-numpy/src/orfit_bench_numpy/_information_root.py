@@ -21,7 +21,7 @@ from scipy.linalg import qr_insert, solve_triangular
 
 from orfit_bench.kernels.guards import Precision, is_finite, max_error, sum_of_weights
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._roots import with_positive_diagonal
 
 

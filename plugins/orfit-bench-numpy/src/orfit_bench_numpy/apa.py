@@ -11,7 +11,7 @@ from orfit_bench.kernels.fleets import make_batched_learn
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import RegularizedInverse, regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:

@@ -18,7 +18,7 @@ from orfit_bench.kernels.guards import (
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy.rls import step_members
 
 

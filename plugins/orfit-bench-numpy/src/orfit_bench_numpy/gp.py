@@ -8,7 +8,7 @@ from typing import Any
 from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, used_rows
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._gram_schmidt import new_directions
 from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
 

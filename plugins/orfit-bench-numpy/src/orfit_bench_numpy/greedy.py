@@ -1,7 +1,7 @@
 """Greedy, declared in `orfit_bench/catalogue/methods/greedy.py` (thesis, section 5.1): predict the last label."""
 
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:

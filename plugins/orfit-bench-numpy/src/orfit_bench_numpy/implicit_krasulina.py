@@ -15,7 +15,7 @@ import numpy as np
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import coordinates_of_rows, inverse_gram
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 RENEWAL_PERIOD = 1000
 """Number of steps after which the inverse is computed from C again."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 MOST_SUMMANDS = 1000
 """The largest number of summands that BLAS adds one after another: longer sums are formed in parts."""

@@ -39,7 +39,7 @@ from orfit_bench.kernels.guards import (
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._covariance_root import can_smooth, predict_root, update_root
 from orfit_bench_numpy._fleet_filters import fleet_has_formulas, learn_filters
 from orfit_bench_numpy._rts_smoother import rts_smooth

@@ -5,7 +5,7 @@ Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, 
 
 from orfit_bench.kernels.linalg import orthonormal_factor
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, keep_finite, make_learn
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:

@@ -13,7 +13,7 @@ from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite, normal_range
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, keep_finite, make_learn
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._normalized_step import normalized_step
 
 

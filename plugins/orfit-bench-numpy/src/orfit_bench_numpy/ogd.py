@@ -5,7 +5,7 @@ Shapes: J (q, p) gradients, E (q, r) errors, w (p, r), U (p, n), Q (p, a), R (a,
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_learn, make_step
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.kernels.fleets import make_batched_rounds
 from orfit_bench.kernels.linalg import orthonormal_factor, orthonormal_factors
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:

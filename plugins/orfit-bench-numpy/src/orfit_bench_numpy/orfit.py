@@ -11,7 +11,7 @@ import numpy as np
 from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.limited_memory import errors_of_step, keep_errors, kept_positions, order_by_size
 from orfit_bench.kernels.loops import Array, make_learn, make_step
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
 

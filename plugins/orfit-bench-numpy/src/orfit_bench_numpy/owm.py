@@ -14,7 +14,7 @@ from orfit_bench.kernels.guards import (
 )
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:

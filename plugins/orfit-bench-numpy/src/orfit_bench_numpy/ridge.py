@@ -20,7 +20,7 @@ from orfit_bench.kernels.information import (
     solve_normal_equations,
 )
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 
 CHECKS_ROWS = True
 COMPLEX = True

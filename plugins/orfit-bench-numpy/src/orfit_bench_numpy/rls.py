@@ -20,7 +20,7 @@ from orfit_bench.kernels.guards import (
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array, make_learn
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 from orfit_bench_numpy._information_root import start_root, update_root
 from orfit_bench_numpy._safe_rows import learn_safe_rows

@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, keep_finite
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._sgd_fleets import make_sgd_fleet_learn
 
 

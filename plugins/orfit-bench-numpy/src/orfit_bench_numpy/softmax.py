@@ -14,7 +14,7 @@ import numpy as np
 from orfit_bench.kernels.fleets import make_batched_rounds
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel import Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy.class_rls import multiply_by_columns
 
 

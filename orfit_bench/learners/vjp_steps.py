@@ -1,0 +1,54 @@
+"""Steps of a nonlinear model that need the sum of the gradients of its rows, not each of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.finite import is_finite
+from orfit_bench.learners.function_results import check_result, is_applied
+from orfit_bench.learners.unchanged_arguments import FirstCalls
+from orfit_bench.spec.arrays import contiguous, native_dtype
+from orfit_bench.spec.backend import Array
+from orfit_bench.spec.kernel import Kernel
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.model import Model
+
+
+class VjpSteps:
+    """Steps that get the sum of the gradients of a model from its `vjp`, without its Jacobian."""
+
+    def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any], first: FirstCalls) -> None:
+        self._model, self._kernel, self._dtype, self._first = model, kernel, dtype, first
+        self._proven = False  # whether it was seen to agree with the Jacobian
+
+    def step(self, s: State, w: Array, x: Array, E: Array, p: Params) -> bool:
+        """One step of the rows x with errors E at w (p, 1); False if it would not be finite."""
+        assert self._model.vjp is not None
+        xp, what = x.__array_namespace__(), "vjp(w, X, E)"
+        S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
+        g = self._first.call(what, self._model.vjp, w[:, 0], x, S)
+        g = check_result(g, f"model {self._model.name!r}: {what}", (w.shape[0],))
+        g = contiguous(xp.astype(g, native_dtype(xp, self._dtype), copy=False), xp)  # compiled kernels accept no other
+        if not is_finite(g, xp):
+            return False
+        if not self._proven:  # until a row shows it, which nearly always is the first
+            self._proven = self._agrees(w, x, S, g, xp)
+        return is_applied(self._kernel.move(s, g[:, None], p), self._kernel.move)
+
+    def _agrees(self, w: Array, x: Array, S: Array, g: Array, xp: ModuleType) -> bool:
+        """Whether g equals the sum by the Jacobian, which is finite and not zero; ValueError if it differs."""
+        J = partial(self._first.call, "jacobian(w, x)", self._model.jacobian, w[:, 0])
+        want = sum(J(x[i, :]).T @ S[i, :] for i in range(x.shape[0]))
+        if not (is_finite(want, xp) and is_finite(x * x, xp)):  # huge inputs: what overflows depends on the order
+            return False
+        size, cut = float(xp.max(xp.abs(want))), self._first.tolerance("vjp(w, X, E)", "jacobian(w, x)")
+        if not float(xp.max(xp.abs(g - want))) <= cut * size:
+            raise ValueError(
+                f"model {self._model.name!r}: vjp(w, X, E) and jacobian(w, x) do not agree: want the sum of "
+                f"jacobian(w, x).T @ s over the rows"
+            )
+        return size > 0
