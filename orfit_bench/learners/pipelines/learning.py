@@ -1,20 +1,20 @@
-"""Rows of a chunk that are learned in parts, between which the coordinates move."""
+"""Rows of a call that are learned in parts, between which the coordinates move."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
-from orfit_bench.learners.pipelines.moves import Segment, segments
-from orfit_bench.learners.pipelines.position import PRIOR_MOVES, SETTLED, Position
-from orfit_bench.learners.pipelines.standardizer import RunningMoments, Standardizer
+from orfit_bench.learners.pipelines.moves import Segment
+from orfit_bench.learners.pipelines.parts import Plan, cut_arguments, has_exact_merge, make_plan, small_parts
+from orfit_bench.learners.pipelines.position import SETTLED, Position
+from orfit_bench.learners.pipelines.predictions import join, predict_rows, with_all_classes
+from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
-from orfit_bench.state.state import LearnerState
 
 Array = np.ndarray[Any, Any]
 
@@ -43,181 +43,114 @@ def learn(
 
     If this raises an error, the learner is unchanged; an error in `Learned` does not undo the rows learned before it.
     """
-    parts, moments, counts, weights, given = _plan(learner, standardizer, position, X, targets, given)
-    backup = None if [part.move for part in parts] == [None] else learner.copy()
-    found: list[Any] = []
-    start, seen, width, warning = 0, learner.n_samples_seen_, 0, None
-    has_prior = _has_exact_merge(learner)
+    plan = make_plan(learner, standardizer, position, X, targets, given)
+    call = _Call(learner, standardizer, position, verb, X, targets, plan)
+    backup = None if [part.move for part in plan.parts] == [None] else learner.copy()
+    seen = learner.n_samples_seen_
     try:
-        for (start, stop, move, number), moves_prior in _calls(parts, learner):
-            before, predicted = (learner.live_state, position), None
-            wider = position.with_prior_there(learner, move) if move and has_prior and number < SETTLED else None
-            if wider is not None:
-                if verb == "prequential":
-                    predicted = _predicted(learner, position.rows(X[start:stop], standardizer))
-                learner.live_state, position = wider
-            elif move is not None:
-                position = position.moved(learner, move)
-            rows = Intercept().transform(position.rows(X[start:stop], standardizer))
-            width = rows.shape[1]
-            Y, some = (targets, given) if len(rows) == len(X) else _cut(targets, given, start, stop)
-            answer, late = _call(learner, verb if predicted is None else "partial_fit", rows, Y, some)
-            found.append(answer if predicted is None else _with_all_classes(predicted, learner))
-            warning = warning or late
-            if moves_prior:
-                position = position.with_prior_here(learner)
+        for part, moves_prior in small_parts(plan.parts, learner):
+            call.learn_part(part, moves_prior)
     except DivergedError as error:
-        row = start + error.row
-        if error.row == 0:  # the coordinates moved to a row that was refused
-            position = _return(learner, *before)
-        reached = standardizer.moments(X[:row], None if weights is None else weights[:row]).after
-        diverged = learner.rule.divergence(error.step, row, is_scaled=standardizer.scale)
-        return Learned(reached, position.after(counts[:row]), error=diverged)
+        return call.stop(error)
     except BaseException as error:
         if backup is not None:
             learner.live_state = backup.live_state
-            if width and isinstance(error, (TypeError, ValueError)):
-                raise _error_of_call(error, learner, verb, (len(X), width), targets, given) from None
+            if (found := call.in_rows_of_the_call(error)) is not error:
+                raise found from None
         elif learner.n_samples_seen_ != seen:
-            return Learned(moments.after, position.after(counts), error=error)
+            return call.end(error)
         raise
-    if warning is not None or verb != "prequential":
-        return Learned(moments.after, position.after(counts), error=warning)
-    return Learned(moments.after, position.after(counts), _joined(found, learner))
+    return call.end()
 
 
-class _Plan(NamedTuple):
-    """How the rows of a call are learned."""
+class _Call:
+    """A call whose rows are learned in parts; `position` is where the state of the learner is expressed."""
 
-    parts: list[Segment]
-    moments: RunningMoments
-    counts: Array
-    """Which rows count (n,)."""
-    weights: Array | None
-    given: dict[str, Any]
-    """The arguments that come with the rows."""
+    def __init__(
+        self,
+        learner: Learner,
+        standardizer: Standardizer,
+        position: Position,
+        verb: str,
+        X: Array,
+        targets: Sequence[Any],
+        plan: Plan,
+    ) -> None:
+        self._learner, self._standardizer, self._verb = learner, standardizer, verb
+        self._X, self._targets, self._plan = X, targets, plan
+        self.position = position
+        self._start, self._width = 0, 0
+        """The first row of the part that is learned, and the number of columns that the learner gets."""
+        self._before = learner.live_state, position
+        """The state and its position before the part that is learned."""
+        self._found: list[Any] = []
+        self._warning: Warning | None = None
 
+    def learn_part(self, part: Segment, moves_prior: bool) -> None:
+        """Move the coordinates if the part says so, and learn its rows; then move the prior with `moves_prior`."""
+        learner, (start, stop, move, number) = self._learner, part
+        self._start, self._before, predicted = start, (learner.live_state, self.position), None
+        may_move_prior = move is not None and number < SETTLED and has_exact_merge(learner)
+        wider = self.position.moved_with_prior(learner, move) if move and may_move_prior else None
+        if wider is not None:
+            if self._verb == "prequential":
+                predicted = predict_rows(learner, self.position.rows(self._X[start:stop], self._standardizer))
+            learner.live_state, self.position = wider
+        elif move is not None:
+            self.position = self.position.moved(learner, move)
+        rows = Intercept().transform(self.position.rows(self._X[start:stop], self._standardizer))
+        self._width = rows.shape[1]
+        answer = self._learn(rows, "partial_fit" if predicted is not None else self._verb, start, stop)
+        self._found.append(answer if predicted is None else with_all_classes(predicted, learner))
+        if moves_prior:
+            self.position = self.position.reset_prior(learner)
 
-def _plan(
-    learner: Learner,
-    standardizer: Standardizer,
-    position: Position,
-    X: Array,
-    targets: Sequence[Any],
-    given: Mapping[str, Any],
-) -> _Plan:
-    """The parts of the rows, and their moments; the learner is unchanged."""
-    given = {name: value for name, value in given.items() if value is not None}
-    weights = None
-    if "sample_weight" in given:
-        given["sample_weight"] = weights = weighting.validate(given["sample_weight"], learner.rule, (len(X),))
-    moments = standardizer.moments(X, weights)
-    counts = np.ones(len(X), bool) if weights is None else weights > 0
-    parts = list(segments(moments, X, position.current, position.count, counts, standardizer.scale))
-    if len(parts) > 1 and not all(_has_length(value, len(X)) for value in (*targets, *given.values())):
-        parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
-    return _Plan(parts, moments, counts, weights, given)
+    def _learn(self, rows: Array, verb: str, start: int, stop: int) -> Any:
+        """What the method returned; a warning that is an error and came after the rows were learned is kept."""
+        targets, given, learner = self._targets, self._plan.given, self._learner
+        if len(rows) < len(self._X):
+            targets, given = cut_arguments(targets, given, start, stop)
+        seen = learner.n_samples_seen_
+        try:
+            return getattr(learner, verb)(rows, *targets, **given)
+        except Warning as warning:
+            if learner.n_samples_seen_ == seen:
+                raise
+            self._warning = self._warning or warning
+            return None
 
+    def stop(self, error: DivergedError) -> Learned:
+        """The result if a row was refused: the rows before it are learned."""
+        learner, row = self._learner, self._start + error.row
+        if error.row == 0:  # the coordinates moved to a row that was refused
+            self._undo_move()
+        weights = self._plan.weights
+        reached = self._standardizer.moments(self._X[:row], None if weights is None else weights[:row]).after
+        diverged = learner.rule.divergence(error.step, row, is_scaled=self._standardizer.scale)
+        return Learned(reached, self.position.after(self._plan.counts[:row]), error=diverged)
 
-def _call(
-    learner: Learner, verb: str, rows: Array, targets: Sequence[Any], given: Mapping[str, Any]
-) -> tuple[Any, Warning | None]:
-    """What the method returned, and a warning that is an error and came after the rows were learned."""
-    seen = learner.n_samples_seen_
-    try:
-        return getattr(learner, verb)(rows, *targets, **given), None
-    except Warning as warning:
-        if learner.n_samples_seen_ == seen:
-            raise
-        return None, warning
+    def _undo_move(self) -> None:
+        """Restore the state before the part, without the pending rows, which were part of the refused step."""
+        state, self.position = self._before
+        if state is not self._learner.live_state:
+            if state is not None:
+                self._learner.rule.discard_refused_step(state, 0)
+            self._learner.live_state = state
 
+    def end(self, error: BaseException | None = None) -> Learned:
+        """The result after all rows, with an error that came after they were learned."""
+        error = error or self._warning
+        returns = error is None and self._verb == "prequential"
+        found = join(self._found, self._learner) if returns else None
+        return Learned(self._plan.moments.after, self.position.after(self._plan.counts), found, error)
 
-def _predicted(learner: Learner, rows: Array) -> Any:
-    """The predictions that `prequential` returns, for rows of which none has been learned yet."""
-    score = getattr(learner, "decision_function" if learner.method.traits.labels else "predict")
-    return score(Intercept().transform(rows))
-
-
-def _with_all_classes(predicted: Any, learner: Learner) -> Any:
-    """Scores, with a column added for a class that was new in their row; other predictions are unchanged."""
-    if not learner.method.traits.labels or learner.live_state is None:
-        return predicted
-    return _widened(predicted, len(learner.live_state.classes), learner.rule.namespace)
-
-
-def _return(learner: Learner, state: LearnerState | None, position: Position) -> Position:
-    """Restore a state and its position, without the pending rows, which were part of the refused step."""
-    if state is not learner.live_state:
-        if state is not None:
-            learner.rule.discard_refused_step(state, 0)
-        learner.live_state = state
-    return position
-
-
-def _error_of_call(
-    error: Exception, learner: Learner, verb: str, shape: tuple[int, ...], targets: Sequence[Any], given: dict[str, Any]
-) -> Exception:
-    """The error for arguments that come with the rows, with row numbers of the call instead of a part of it."""
-    try:
-        getattr(learner.copy(), verb)(np.zeros(shape, learner.dtype), *targets, **given)
-    except Exception as found:
-        return found if type(found) is type(error) else error
-    return error
-
-
-def _calls(parts: Sequence[Segment], learner: Learner) -> Iterator[tuple[Segment, bool]]:
-    """The parts, and whether the prior moves after each; if it might, the first row is a part of its own."""
-    has_prior = _has_exact_merge(learner)
-    for part in parts:
-        start, stop, move, number = part
-        may_move_prior = number <= SETTLED and move is not None and has_prior
-        moves_prior = number in PRIOR_MOVES and may_move_prior
-        if may_move_prior and stop > start + 1:
-            yield Segment(start, start + 1, move, number), moves_prior
-            yield Segment(start + 1, stop, None, number), False
-        else:
-            yield part, moves_prior
-
-
-def _has_exact_merge(learner: Learner) -> bool:
-    """Whether the rows and the prior of a learner can be separated."""
-    how = learner.method.combine.merge
-    return how is not None and how.kind == "exact"
-
-
-def _has_length(value: Any, rows: int) -> bool:
-    try:
-        return len(value) == rows
-    except TypeError:  # a number has no length
-        return False
-
-
-def _cut(
-    targets: Sequence[Any], given: Mapping[str, Any], start: int, stop: int
-) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The targets and arguments of some of the rows."""
-    named = {name: part_of(value, start, stop) for name, value in given.items()}
-    return [part_of(value, start, stop) for value in targets], named
-
-
-def part_of(value: Any, start: int, stop: int) -> Any:
-    """The entries of some rows of an array, a list, or a table of pandas, polars, Arrow or xarray."""
-    if hasattr(value, "iloc"):
-        return value.iloc[start:stop]
-    if hasattr(value, "slice") and not isinstance(value, np.ndarray):
-        return value.slice(start, stop - start)
-    return value[start:stop]
-
-
-def _joined(found: Sequence[Any], learner: Learner) -> Any:
-    """The predictions of all parts; scores of classes that were not known yet are zero, as in one call."""
-    if len(found) == 1:
-        return found[0]
-    xp: Any = learner.rule.namespace
-    width = max(a.shape[-1] for a in found) if found[0].ndim > 1 else 0
-    padded = [a if a.ndim < 2 or a.shape[-1] == width else _widened(a, width, xp) for a in found]
-    return xp.concat(padded)
-
-
-def _widened(a: Any, width: int, xp: Any) -> Any:
-    return xp.concat([a, xp.zeros((a.shape[0], width - a.shape[1]), dtype=a.dtype)], axis=1)
+    def in_rows_of_the_call(self, error: BaseException) -> BaseException:
+        """The error for arguments that come with the rows, with row numbers of the call instead of a part of it."""
+        if not self._width or not isinstance(error, (TypeError, ValueError)):
+            return error
+        rows = np.zeros((len(self._X), self._width), self._learner.dtype)
+        try:
+            getattr(self._learner.copy(), self._verb)(rows, *self._targets, **self._plan.given)
+        except Exception as found:
+            return found if type(found) is type(error) else error
+        return error

@@ -81,7 +81,7 @@ class Position:
             learner.live_state = states.expressed(learner.rule, state, change)
         return replace(self, current=to, prior=self.prior.with_spread(self.current, to))
 
-    def with_prior_there(self, learner: Learner, to: Coordinates) -> tuple[LearnerState, Position] | None:
+    def moved_with_prior(self, learner: Learner, to: Coordinates) -> tuple[LearnerState, Position] | None:
         """The state and the position after a move of the prior too; None if the prior need not move, or cannot.
 
         The prior must move if nearly equal first readings have made it narrow: after the move it would be so vague that
@@ -102,7 +102,7 @@ class Position:
             return found, replace(self, current=to, prior=to)
         return None
 
-    def with_prior_here(self, learner: Learner) -> Position:
+    def reset_prior(self, learner: Learner) -> Position:
         """The position with the prior in the present coordinates, as if it had been there since the first row."""
         state = learner.live_state
         if state is None or self.current is None or self.prior is None or self.prior is self.current:
@@ -125,7 +125,7 @@ class Position:
         if learner.live_state:
             learner.rule.warn_of_lost_precision(learner.live_state)
         both = replace(here, count=here.count + there.count)
-        return both if here.count >= SETTLED else both.with_prior_here(learner)
+        return both if here.count >= SETTLED else both.reset_prior(learner)
 
     def to_dict(self) -> dict[str, Any]:
         """The position as JSON values, which `from_dict` reads."""

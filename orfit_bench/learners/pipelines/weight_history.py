@@ -10,7 +10,7 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.learners import weight_history
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.coordinates import Coordinates
-from orfit_bench.learners.pipelines.learning import part_of
+from orfit_bench.learners.pipelines.parts import part_of
 from orfit_bench.tables.names import NamedValues
 
 if TYPE_CHECKING:
