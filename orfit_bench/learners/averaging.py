@@ -33,6 +33,8 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
         average, or if `rows` does not give each learner a finite number >= 0, with one above 0.
     TypeError
         If one of them is not a learner.
+    RuntimeError
+        If another thread is learning, or an exception interrupted a kernel, so that a state cannot be trusted.
 
     Notes
     -----

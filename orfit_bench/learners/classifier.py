@@ -52,6 +52,8 @@ class Classifier(LabelPredictions):
             If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
         DivergedError
             If a step would not be finite. Rows before it, and their classes, are learned; the error names the row.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Warns
         -----
@@ -95,7 +97,7 @@ class Classifier(LabelPredictions):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Examples
@@ -143,7 +145,7 @@ class Classifier(LabelPredictions):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Examples
@@ -179,6 +181,8 @@ class Classifier(LabelPredictions):
             rows.
         DivergedError
             If the step would not be finite; no row is learned.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Notes
         -----

@@ -134,7 +134,8 @@ def create(
     TypeError
         If a setting is unknown or of the wrong type.
     UnavailableError
-        If the backend cannot compute here, with the reason and the command that would help.
+        If the backend cannot compute here, with the reason and the command that would help; as LackingError, if its
+        kernel lacks a capability or setting that is needed.
 
     Examples
     --------

@@ -55,6 +55,8 @@ class Learner(Stored):
         ValueError
             If the two differ, rows are pending in one of them, the method has no rule for merging, or too few digits
             would be left: an exact merge subtracts the prior of one learner.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that a state cannot be trusted.
 
         Warns
         -----
@@ -104,6 +106,8 @@ class Learner(Stored):
             If the step would not be finite.
         UnavailableError
             If the backend cannot learn blocks of rows with this method.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Examples
         --------

@@ -37,7 +37,7 @@ class RecordedLearning(NumericPredictions):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Warns
@@ -84,6 +84,8 @@ class RecordedLearning(NumericPredictions):
             If the history would exceed 1 GiB, before any row is learned; or as in `partial_fit`.
         TypeError, DivergedError
             As in `partial_fit`.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Notes
         -----

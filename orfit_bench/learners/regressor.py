@@ -53,6 +53,8 @@ class Regressor(RecordedLearning):
             If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Warns
         -----
@@ -102,7 +104,7 @@ class Regressor(RecordedLearning):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Examples
@@ -153,6 +155,8 @@ class Regressor(RecordedLearning):
             If rows are pending (call `flush` first), or as in `partial_fit`.
         DivergedError
             If the step would not be finite; the learner is unchanged.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Notes
         -----

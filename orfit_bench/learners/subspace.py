@@ -56,6 +56,8 @@ class Subspace(Learner):
             If a number is not finite or the shape does not fit the earlier rows. The learner is unchanged.
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Warns
         -----
@@ -92,7 +94,7 @@ class Subspace(Learner):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Examples
@@ -145,6 +147,8 @@ class Subspace(Learner):
             If rows are pending (call `flush` first), or as in `partial_fit`.
         DivergedError
             If the step would not be finite; the learner is unchanged.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Notes
         -----

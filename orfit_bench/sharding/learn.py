@@ -71,6 +71,8 @@ def learn(
         a cluster of Dask holds them and no client is given.
     TypeError
         If `shards` is neither a list nor a Dask collection, or if shards have no targets.
+    UnavailableError
+        As in `create`.
     DiedError
         If the processes or workers that learn a shard die repeatedly; the message names the shard.
     ConnectionError

@@ -62,7 +62,7 @@ class Filter(FilterEstimates):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `Regressor.partial_fit`.
 
         Warns
@@ -130,7 +130,7 @@ class Filter(FilterEstimates):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `Regressor.partial_fit`.
 
         Warns
@@ -193,6 +193,8 @@ class Filter(FilterEstimates):
             As in `Regressor.partial_fit`; the learner is unchanged.
         DivergedError
             If the step would not be finite; the learner is unchanged.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Warns
         -----

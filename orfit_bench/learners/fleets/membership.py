@@ -134,6 +134,8 @@ class Membership(Attributes):
         ------
         ValueError
             If the two do not fit, or the method has no rule for merging; the fleet is unchanged.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that a state cannot be trusted.
 
         Warns
         -----

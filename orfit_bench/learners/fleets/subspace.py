@@ -46,7 +46,7 @@ class SubspaceFleet(Fleet):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `SupervisedFleet.partial_fit`.
 
         Examples

@@ -42,6 +42,8 @@ class SupervisedFleet(Fleet):
         DivergedError
             If a step of some members would not be finite. These keep the state before it, and all others have learned
             their rows. `members` of the error has the numbers of those that diverged.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Warns
         -----
@@ -85,7 +87,7 @@ class SupervisedFleet(Fleet):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Examples

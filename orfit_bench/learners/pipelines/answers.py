@@ -198,6 +198,8 @@ class Answers(Attributes):
             As in the learner's `log_likelihood`, and before the first row if a step standardizes.
         AttributeError
             If the learner has no `log_likelihood`.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Examples
         --------

@@ -56,7 +56,7 @@ class Pipeline(Saving):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in the learner's `partial_fit`. The transforms then know the rows that the learner has learned, and no
             others. TypeError also for `sample_weight`, if the learner does not follow the moments of a standardizer.
 
@@ -90,7 +90,7 @@ class Pipeline(Saving):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Examples
@@ -121,7 +121,7 @@ class Pipeline(Saving):
 
         Raises
         ------
-        TypeError, ValueError, DivergedError
+        TypeError, ValueError, DivergedError, RuntimeError
             As in `partial_fit`.
 
         Examples
@@ -161,6 +161,8 @@ class Pipeline(Saving):
             If the learner does not follow the moments, so that no weights for rows before the transforms exist.
         ValueError, DivergedError
             As in the learner's `weight_history`.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Examples
         --------
@@ -264,7 +266,7 @@ class Pipeline(Saving):
 
         Raises
         ------
-        DivergedError, UnavailableError
+        DivergedError, UnavailableError, RuntimeError
             As in `Learner.flush`.
 
         Examples
@@ -296,6 +298,8 @@ class Pipeline(Saving):
         ------
         ValueError
             If the pipelines differ, the method has no rule for merging, or the learners cannot follow the moments.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that a state cannot be trusted.
 
         Examples
         --------
