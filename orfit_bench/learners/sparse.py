@@ -135,7 +135,11 @@ class Blocks(NamedTuple):
 
 
 def _choose_blocks(rule: Rule, layout: StateLayout, X: SparseRows, predict: bool) -> Blocks:
-    """The cheapest blocks; all columns if a field (column, column) is small or predictions solve for weights."""
+    """The cheapest blocks.
+
+    If there is a field (column, column), all columns are learned if they are few, if rows have many entries, or if
+    predictions solve for the weights.
+    """
     entries, d = max(1, -(-X.nnz // max(1, X.shape[0]))), X.shape[1]  # entries of a row
     if max(map(_axes_of_columns, layout.fields)) < 2:
         return Blocks(min(MOST_ROWS, max(1, math.isqrt(CALL // entries))), all_columns=False)

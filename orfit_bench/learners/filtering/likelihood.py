@@ -33,7 +33,7 @@ RECORDED_NUMBERS = 100_000
 
 
 class LogLikelihood(NamedTuple):
-    """The log density of the rows learned before a refused step, its estimated error, and the number of these rows."""
+    """The log density of the rows learned, up to a step that was refused, its estimated error, and their number."""
 
     total: float = 0.0
     error: float = 0.0

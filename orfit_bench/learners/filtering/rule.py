@@ -1,5 +1,4 @@
-"""The rule of a filter: a prediction step before each correction, from the settings or from inputs given with the
-rows."""
+"""The rule of a filter: a prediction step before each correction, by the settings or by inputs given with rows."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Membership(Attributes):
         ValueError
             If they do not fit; the fleet is unchanged.
         RuntimeError
-            If an exception interrupted a kernel, so that the state cannot be trusted.
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Examples
         --------

@@ -199,7 +199,7 @@ class Answers(Attributes):
         AttributeError
             If the learner has no `log_likelihood`.
         RuntimeError
-            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
+            If an exception interrupted a kernel, so that the state cannot be trusted.
 
         Examples
         --------

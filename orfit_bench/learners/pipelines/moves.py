@@ -24,7 +24,7 @@ class Segment(NamedTuple):
     move: Coordinates | None
     """The coordinates that apply from its first row; None if they are the same as before."""
     number: int
-    """The number of rows that count, up to its first row."""
+    """The number of rows that count, up to and including its first row."""
 
 
 def segments(
@@ -32,9 +32,10 @@ def segments(
 ) -> Iterator[Segment]:
     """The rows of a chunk that follow `seen` earlier ones, cut where the coordinates move.
 
-    They move to the moments after the first row and after the rows 2, 4, 8, ... With `scale`, they also move after a
-    row in which a column varies for the first time, and after a row that is far out in the current coordinates,
-    compared with those of the moments after it. Only rows marked in `counts` are counted and cause moves.
+    They move at the first row and at the rows 2, 4, 8, ..., before the row is learned, to the moments that include it.
+    With `scale`, they also move at a row in which a column varies for the first time, and at a row that is far out in
+    the current coordinates, compared with those of the moments that include it. Only rows marked in `counts` are
+    counted and cause moves.
     """
     numbers = seen + np.cumsum(counts)
     start, move, n = 0, None, len(X)

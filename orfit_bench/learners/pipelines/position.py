@@ -23,7 +23,7 @@ PRIOR_MOVES = (8, 64)
 """The rows at which the prior moves to the moments; after the last of them it does not move."""
 SETTLED = PRIOR_MOVES[-1]
 GROWTH = 64
-"""Before the last of these rows, the prior also moves if the spread of a column exceeds its own by this factor."""
+"""Before row SETTLED, the prior also moves if the spread of a column exceeds that of the prior by this factor."""
 
 
 def refusal(transforms: Sequence[Transform], learner: Learner) -> str:
