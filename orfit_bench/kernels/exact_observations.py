@@ -1,8 +1,8 @@
 """Filter gains for rows observed without noise, where J P J' + R may be singular.
 
 A combination of rows whose remaining variance is only rounding is known exactly. It is left out, like a linearly
-dependent row. Rounding is relative to the variance that a diagonal covariance `scale` gives: the variances after the
-last transition.
+dependent row. Rounding is relative to the variance that it has for the diagonal covariance `scale`: the variances of
+the last transition (`filtering.moved_scale`), or the initial ones.
 
 Shapes: P (p, p), J (q, p), R (q, q), scale (p,).
 """

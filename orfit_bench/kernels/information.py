@@ -63,7 +63,7 @@ def least_eigenvalue(solve: Callable[[Any], Any], pivots: Array, diagonal: Array
     """Estimate the smallest eigenvalue of L scaled to a unit diagonal, with these squared pivots.
 
     The eigenvalue may be orders of magnitude smaller than the pivots: those of Kahan's matrix hide its condition. It is
-    at least the product of the pivots / e, which is the determinant divided by the largest product that the other
+    at least 1/e times the product of the pivots: the determinant divided by the largest product that the other
     eigenvalues can have, since their mean is about 1. If this bound is small, two steps of inverse iteration estimate
     the eigenvalue from above; solve(z) returns L^-1 z for z (p, 1) of the namespace xp. Returns 0 if a number
     overflows.

@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 VARIABLE = "ORFIT_BENCH_THREADS"
 MIN_SQUARE_ROWS = 256
-"""With at least this many rows, the product of square matrices was 1.3 times as fast with two threads as with one.
+"""With at least this many rows, the product of square matrices was at least 1.3 times as fast with two threads.
 
 Products of blocks of rows with a matrix never were (docs/performance.md): they always use one thread.
 """

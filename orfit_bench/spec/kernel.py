@@ -159,10 +159,10 @@ class Kernel(Protocol):
 
         Returns an object with `learn` and optionally `bind_row` or `bind_label`, like those of a linear model with d
         features and c outputs. It can also have predict(w, X), the outputs (n, c) at the weights w (p, 1): the matrices
-        of the layers one after another, (inputs, outputs) in C order, each with the bias as its last row. `learn` gets
-        finite rows. If the gradients or inputs that `store` would receive after a step are not finite, it refuses the
-        step. Batches, blocks and weighted rows are still learned by `update` or `move`, as are all rows of a filter,
-        and all rows if this returns None.
+        of the layers one after another, (inputs, outputs) in C order, each with the bias, if any, as its last row.
+        `learn` gets finite rows. If the gradients or inputs that `store` would receive after a step are not finite, it
+        refuses the step. Batches, blocks and weighted rows are still learned by `update` or `move`, as are all rows of
+        a filter, and all rows if this returns None.
         """
 
     def predict_step(self, s: State, mean: Array, p: Params) -> bool:

@@ -109,8 +109,8 @@ class Field:
 class Growth:
     """The dimension along which fields grow, always their first one.
 
-    Kernels find the used length in s.count[0], followed by room for every gradient of the chunk, up to limit(settings,
-    sizes); None means no limit.
+    s.count[0] is the used length. The entries after it have room for every gradient of the chunk, up to a total length
+    of limit(settings, sizes); None means no limit.
     """
 
     dim: str

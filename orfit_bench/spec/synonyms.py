@@ -1,5 +1,7 @@
-"""Names of settings and methods in other libraries and textbooks: messages suggest ours instead, and accept none of
-them."""
+"""Names of settings and methods in other libraries and textbooks, for which messages suggest the names used here.
+
+None of them is accepted.
+"""
 
 from __future__ import annotations
 

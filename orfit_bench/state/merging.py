@@ -115,7 +115,7 @@ def _returned_fields(rule: StateRule, sizes: Sizes, known: Mapping[str, Any], re
 
 
 def _check_numbers(rule: StateRule, name: str, value: object) -> None:
-    """ValueError for a merged field that the rule's dtype would change: imaginary parts, masks, strings."""
+    """ValueError for a merged field whose kind the rule's dtype cannot hold: imaginary parts, masks, strings."""
     if isinstance(value, np.ma.MaskedArray):
         raise ValueError(f"the merge rule returned {name!r} with masked values: drop or fill what is masked")
     dtype = np.asarray(value).dtype
