@@ -69,7 +69,7 @@ def learn_block(
 def judge_rows(
     L: Array, V: Array, X: Array, Y: Array, noise: Array, limits: Limits, diagonal: Array, Z: Array, out: Array
 ) -> Any:
-    """The worst verdict on the rows; Z, initially X w, becomes L^-1 (y - X w), and the diagonal of P is overwritten."""
+    """The worst verdict on the rows; Z, X w before, becomes L^-1 (y - X w); `diagonal`, that of P, is overwritten."""
     limits = Limits(*limits)
     one: Any = L.dtype.type(1)
     trace, power, worst, taken = np.abs(diagonal).sum(), one, ACCEPTED, 0

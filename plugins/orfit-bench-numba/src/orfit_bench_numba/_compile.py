@@ -64,8 +64,9 @@ PATIENCE = 0.5
 def borrowing(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with the same arguments that passes them `borrowed` to this function.
 
-    Numba inlines the call before it compiles; compiling both functions would take a fifth longer. The code has the file
-    and line of the original function, by which Numba finds its cache and the lines of errors.
+    Numba inlines the call before it compiles; otherwise both functions would be compiled, a fifth of all compilation
+    time. The code has the file and line of the original function, by which Numba finds its cache and the lines of
+    errors.
     """
     code, name = function.__code__, function.__name__
     given = ", ".join(code.co_varnames[: code.co_argcount])

@@ -142,7 +142,7 @@ def bind_members(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
 
 
 def make_covariance_fleet_learn(learn: Any) -> Any:
-    """Make `fleet_learn` of rls and class_rls; it calls `learn` per member if that uses blocks or stores a basis."""
+    """Make `fleet_learn` of rls and class_rls; it calls `learn` per member if that uses blocks or stores no P."""
     one_by_one = make_fleet_learn(learn)
 
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:

@@ -57,9 +57,10 @@ def learn_features(
     Y: Array,
     out: Array,
 ) -> Any:
-    """Learn rows as `learn_few_features`; returns also the values of the directions, their errors and the verdict.
+    """Learn rows as `learn_few_features`, and write to `values`; returns how many were learned.
 
-    The errors may be empty; the verdict is whether half of the digits are lost.
+    `values` are the values of the directions, their errors, and a number that becomes 1 if a direction has lost half of
+    its digits. The last two are empty unless directions are kept by age or at random.
     """
     if not checked and not (is_finite(X.reshape(-1)) and is_finite(Y.reshape(-1))):
         return NOT_FINITE

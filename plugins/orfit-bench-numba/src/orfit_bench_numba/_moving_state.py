@@ -47,7 +47,7 @@ def add_control(A: Array, U: Array) -> None:
 def multiply_predicted(
     u: Array, diagonal: Array, P: Array, N: Array, x: Array, g: Array, h: Array, v: Array, by_matrix: bool
 ) -> Any:
-    """Compute u <- M x and the diagonal of the predicted covariance M; returns its trace, and whether it is finite.
+    """Compute u <- M x and the diagonal of the predicted covariance M; returns the trace, and if M is finite.
 
     M is N, or diag(g) P diag(g) + diag(h). v is work space.
     """

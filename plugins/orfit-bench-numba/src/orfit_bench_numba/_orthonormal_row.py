@@ -63,7 +63,7 @@ def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: 
 
 @inline
 def factor(c: Array, growth: Scalar, factors: tuple[Array, Array, Array]) -> None:
-    """Compute the factors of R^-1 on the rows of C + step r c', with the Cholesky factor R of I + growth c c'.
+    """Compute the vectors that apply R^-1 to rows of C + step r c', for the Cholesky factor R of I + growth c c'.
 
     growth |c|^2 is bounded, and so is the product of all `grown`, 1 + growth |c|^2.
     """

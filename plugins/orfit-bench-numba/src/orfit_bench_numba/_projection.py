@@ -49,7 +49,10 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
 
 
 def bind_row(s: Any, limit: int | None, step: Array | None = None, bounded: bool = False) -> Callable[..., int]:
-    """A function that learns one row with one output, see `Kernel.bind_row`; limit is the size of the basis."""
+    """A function that learns one row with one output, see `Kernel.bind_row`.
+
+    limit is the largest size of the basis, None if there is none; step (1,) is None if rows are fitted.
+    """
     can_grow = limit is None or len(s.basis) < limit
     entry = learn_row.entry_point(s.w.dtype)
     size = np.zeros(1, s.w.dtype) if step is None else step

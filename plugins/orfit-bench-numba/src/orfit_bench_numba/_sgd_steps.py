@@ -17,7 +17,7 @@ FEW_FEATURES = 64
 
 
 class Weights(NamedTuple):
-    """The fields of the state as vectors; those that are not used, which w never is, have size 0."""
+    """The fields of the state as vectors; all except w have size 0 if they are not used."""
 
     w: Array
     previous: Array

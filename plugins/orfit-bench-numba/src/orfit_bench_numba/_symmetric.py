@@ -21,7 +21,7 @@ MAX_OWN_PRODUCTS, MAX_COMBINED_ROWS = (24, 24) if has_wider_blas() else (40, 200
 
 If BLAS uses vectors of the same width or narrower ones, it took 1.3 to 1.6 times as long as combinations in double
 precision, and as long in single precision; larger matrices do not fit in the second-level cache. If BLAS uses wider
-vectors, it took 0.6 to 0.75 times as long as both in both precisions, for 32 rows or more.
+vectors, it took 0.6 to 0.75 times as long as either of these in both precisions, for 32 rows or more.
 """
 PADDING = 8
 """Padding of a row of work space: rows whose length is a power of two would share few cache lines."""

@@ -64,7 +64,7 @@ def differ(A: Array, i: int, B: Array, j: int) -> Any:
 
 @inline
 def form_products(G: Array, rows: Array, first: int, n: int, w: Array, ring: Array, f: Array) -> None:
-    """Compute G <- A A' for the rows A = rows[first:n], which are at the start of the ring; f is work space."""
+    """Compute G <- A A' for the rows A = rows[first:n], copied to the start of the ring; f is work space."""
     for j in range(n - first):
         copy(ring[j], rows[first + j])
         multiply_rows(rows, first, first + j, ring, 0, w, G[j], f)

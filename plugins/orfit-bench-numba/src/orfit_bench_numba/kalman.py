@@ -4,7 +4,7 @@
 | --------------------- | -------------- | --------- | ----------------------------------------------------- |
 | `s.mean`              | theta_(t|t)    | x, m      | mean of the state, one column per output              |
 | `s.covariance`        | Sigma_(t|t)    | P         | its covariance, the same for every output             |
-| `s.scale`             |                |           | variances after the last transition, or the initial   |
+| `s.scale`             |                |           | variances to which rounding is relative               |
 | `p.transition`        | A_t            | F         | transition of the state, from the second step         |
 | `p.process_noise`     | Q_t            | Q         | covariance added by a transition                      |
 | `p.control`           |                | B u       | added to the mean by a transition                     |

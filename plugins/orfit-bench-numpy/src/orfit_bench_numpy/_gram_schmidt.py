@@ -45,7 +45,7 @@ def norm(a: Array) -> float:
 
 
 def solve_fit(R: Array, E: Array) -> Array:
-    """Solve R'z = E (z (a, r)) for (Q, R) = new_directions(U, G): the step Q z removes the errors E.
+    """Solve R'z = E for z (a, r), given (Q, R) = new_directions(U, G): the step Q z removes the errors E.
 
     If a column of G added no direction, R is not square, and z is the least-squares solution.
     """

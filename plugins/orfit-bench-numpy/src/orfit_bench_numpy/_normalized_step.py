@@ -44,7 +44,7 @@ def step_by_exponents(J: Array, E: Array, step: float, eps: float) -> Array:
     v, i = math.frexp(step)
     j = exponents(E)
     gain = v * times_power(E, -j) * inverse_or_zero(energy)
-    n = exponents(gain) - 1  # moves 2^n from the gain to the row, so that only their product can overflow
+    n = exponents(gain) - 1  # moves 2^n from the gain to the row, so that only their product can over- or underflow
     return times_power(J.conj().T, i + j - 2 * k + n) * times_power(gain, -n)
 
 

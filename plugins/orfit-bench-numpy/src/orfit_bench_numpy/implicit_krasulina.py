@@ -18,7 +18,7 @@ from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_
 from orfit_bench.spec.kernel_arguments import Params, State
 
 RENEWAL_PERIOD = 1000
-"""Number of steps after which the inverse is computed from C again."""
+"""The inverse is computed from C at the first step, and again after this number of steps."""
 
 
 def rule(s: State, A: Array, p: Params) -> bool:

@@ -18,7 +18,7 @@ from orfit_bench_numpy._normalized_step import normalized_step
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
-    """Take one step that removes the fraction `step_size` of the errors."""
+    """Take one step that removes a fraction of the errors: `step_size`, or less if eps > 0."""
     w = s.w + normalized_move(J, E, p.step_size[0], p.eps)
     if not is_finite(w):
         return False
