@@ -53,7 +53,7 @@ def check(model: Model, J: Array, found: Shapes, taken_in: Sequence[Array], cut:
         difference = abs(G * a[i] - a[:, None] * G[:, i : i + 1]).max()
         if difference > cut * abs(G).max() * abs(a[i]) or (not a[i] and G.any()):
             raise ValueError(
-                f"model {model.name!r}: layers(w, x)[{k}] and jacobian(w, x) do not agree: the gradient of an output "
-                f"by this layer's {n} x {m} matrix, in C order, is not a product of that vector and a row"
+                f"model {model.name!r}: layers(w, x)[{k}] and jacobian(w, x) do not agree: an output's gradient by "
+                f"this layer's {n} x {m} matrix, in C order, is not a product of that vector and a row"
             )
     return shown
