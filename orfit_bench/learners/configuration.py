@@ -172,7 +172,7 @@ class Configuration:
             raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
         return w.reshape(shape)
 
-    # ------------------------------------------------------------------ answers
+    # ------------------------------------------------------------------ predictions
 
     def predict(self, state: LearnerState, X: Array, inputs: StepInputs | None = None) -> Array:
         """Predictions (n, c) for rows on the backend."""

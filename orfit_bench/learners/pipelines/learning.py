@@ -10,9 +10,9 @@ import numpy as np
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.moves import Segment
+from orfit_bench.learners.pipelines.part_predictions import join, predict_rows, with_all_classes
 from orfit_bench.learners.pipelines.parts import Plan, cut_arguments, has_exact_merge, make_plan, small_parts
 from orfit_bench.learners.pipelines.position import SETTLED, Position
-from orfit_bench.learners.pipelines.predictions import join, predict_rows, with_all_classes
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept
 

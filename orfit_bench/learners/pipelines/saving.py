@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from orfit_bench.jobs.files import replace
 from orfit_bench.learners.pipelines import storage
-from orfit_bench.learners.pipelines.answers import Answers
+from orfit_bench.learners.pipelines.prediction import PipelinePredictions
 from orfit_bench.state import binary
 
 if TYPE_CHECKING:
     import xarray
 
 
-class Saving(Answers):
+class Saving(PipelinePredictions):
     """A pipeline that is copied and saved."""
 
     def copy(self) -> Self:

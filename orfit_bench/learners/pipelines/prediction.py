@@ -24,7 +24,7 @@ from orfit_bench.tables.single_rows import read_row
 Array = np.ndarray[Any, Any]
 
 
-class Answers(Attributes):
+class PipelinePredictions(Attributes):
     """A pipeline that predicts; none of these methods changes it."""
 
     def weights(self) -> Array:
