@@ -1,4 +1,4 @@
-"""The code that runs in the process of a cell, and in the server from which it is forked after importing kernels."""
+"""The code in the process of a cell, and in the server from which it is forked, which has imported the kernels."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ MEANT = {"--seeds": "--runs", "--seed": "--runs"}
 
 
 def _open_closed_streams() -> None:
-    """Open those of stdin, stdout and stderr that the caller closed; otherwise files opened later would take over."""
+    """Open those of stdin, stdout and stderr that the caller closed; otherwise later files would get their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

@@ -60,7 +60,7 @@ def make_report(
     named : sequence of str
         Names that the user gave; a backend among them must have run.
     stopped : bool
-        Whether the run ended at the first failure, so that later checks are missing on purpose.
+        Whether the run ends at the first failure, if any; checks after it are missing on purpose.
     everything : bool
         Whether nothing was selected, so that all streams, metrics, models and experiments are checked too.
     checked : tuple, optional

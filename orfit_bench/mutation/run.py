@@ -206,7 +206,7 @@ def make_mutant_key(mutant: Mutant, source: Source, question: Question) -> str:
 
 
 def digest_of_tests(sources: Sequence[Source]) -> str:
-    """A key of everything except the code that affects the verdict: the kit, and the files of the packages (laws)."""
+    """A key of all that decides the verdict besides the code: the kit and the files of the packages, including laws."""
     folders = {Path(source.path).parent for source in sources}
     kit = Path(conformance.__file__).parent
     files = sorted({*kit.rglob("*.py"), *(file for folder in folders for file in folder.glob("*.py"))})

@@ -79,7 +79,7 @@ def _normalized(name: str) -> str:
 
 
 def key_of(point: EntryPoint, available: Mapping[str, str]) -> str:
-    """A digest that changes with the plugin's files, its requirements and the version of Python.
+    """A digest that changes with the plugin's files, its requirements, and the installation and version of Python.
 
     `available` is the result of `installed`.
     """

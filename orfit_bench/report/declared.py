@@ -43,7 +43,7 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
-    """The details of the method, backend, stream, metric, experiment or plugin with this name; of all with it.
+    """Details of the method, backend, stream, metric, experiment or plugin with this name; of each if several have it.
 
     If something else has the name too, a plugin is described only if it is broken.
     """

@@ -81,7 +81,7 @@ class _Hook:
             self._count += 1
 
     def end(self) -> None:
-        """Stop recording for a thread; the last thread restores the previous filters."""
+        """Stop recording for a thread; the last thread restores `warnings`."""
         with self._lock:
             self._count -= 1
             if not self._count:

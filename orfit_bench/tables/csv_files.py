@@ -120,7 +120,7 @@ def _is_rounded(text: str) -> bool:
 
 
 def _has_large_numbers(column: Any) -> bool:
-    """Whether a column of doubles has finite values >= 2^53, which may have been rounded."""
+    """Whether a column of doubles has values of magnitude >= 2^53, which may have been rounded."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -55,7 +55,7 @@ def square_root_form_of_known_directions(create: Any, rows: Rows) -> Measured:
 
 
 def _measure_moving(create: Any, seed: int, noise: float, cond: float) -> Measured:
-    """Measure rows without noise and with little noise, then the rows without noise again after the state has moved."""
+    """Measure rows without noise and with little noise, then the former again after the state has moved."""
     rng, worst, w = np.random.default_rng(seed), 0.0, _truth()
     for _ in range(TRIALS):
         turned = to_float32(np.linalg.qr(rng.standard_normal((D, D)))[0])
@@ -69,7 +69,7 @@ def _measure_moving(create: Any, seed: int, noise: float, cond: float) -> Measur
 
 
 def only_rounding_counts_as_known(create: Any, rows: Rows) -> Measured:
-    """After an exact row, a variance above 10 d eps of its former value is kept; a smaller one is rounding, thus zero.
+    """With an exact row, a variance above 10 d eps of its former value is kept; a smaller one is rounding, thus zero.
 
     For a constant state, with rows one by one and in one step, and for a state with a transition.
     """

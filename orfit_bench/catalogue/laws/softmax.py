@@ -15,7 +15,7 @@ from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 CONDITION = 10.0
-"""Magnitude of the scores, a few units, by which exp magnifies their rounding errors."""
+"""Factor by which exp magnifies rounding errors of the scores, which are of order 1, up to a few units."""
 
 
 def make_labels(X: Array, seed: int, classes: int = 3) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ FACTORS = (0.97, 1.0, 1.02)
 
 
 def _posterior(X: Array, y: Array, prior: float, ff: float) -> tuple[Array, Array, float]:
-    """Mean (d, 1) and covariance (d, d) of the weights for noise of variance 1, and the condition number."""
+    """Mean (d, 1) and covariance (d, d) of the weights before the next row, for noise of variance 1; condition."""
     zero = np.zeros((X.shape[1], 1))
     if not len(X):
         return zero, np.eye(X.shape[1]) / prior / ff, 1.0

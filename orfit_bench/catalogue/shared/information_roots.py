@@ -14,7 +14,7 @@ from orfit_bench.catalogue.shared.merging import any_lost
 from orfit_bench.spec import Array, Side
 
 LARGEST = 1e9
-"""Largest n d^3 for which the batch solution of directional forgetting is computed; beyond it takes too long."""
+"""Largest n d^3 for which the batch solution of directional forgetting is computed; beyond, it takes too long."""
 
 
 class Root(NamedTuple):

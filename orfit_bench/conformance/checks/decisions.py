@@ -17,7 +17,7 @@ from orfit_bench.conformance.rows import FEATURES, Array, Chunk
 from orfit_bench.errors import DivergedError
 
 MARGIN = 2.0**-6
-"""Distances of predictions below and above the target."""
+"""Distance of a prediction from the target, below or above it."""
 SMALL_STEPS = 3
 """Number of steps before the refused step."""
 

@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[list[Any], list[Any]]] = {
 }
 """The labels of the first rows, and those of a long call: new labels sort before, between and after the others."""
 UNUSUAL: tuple[list[Any], ...] = (["a\0", "a", "\0"], [2**70, -1, 2**70 + 1], ["", " ", "é"], [False, True])
-"""Labels that NumPy arrays truncate, or that equal values of other types."""
+"""Labels that NumPy arrays truncate, or that are equal as values of another type."""
 
 
 def _labels(kind: str) -> tuple[list[Any], list[Any]]:

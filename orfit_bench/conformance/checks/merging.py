@@ -78,7 +78,7 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     ensure(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
     ensure_finite(context, merged, chunk)
     if context.method.traits.labels:
-        merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # the merge may have changed their shape
+        merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # the merge may have changed the shape of fields
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     if kind == "exact":
         return context.compare(chunk, (merged, context.train(chunk)), *merged_small_rows(context, chunk))

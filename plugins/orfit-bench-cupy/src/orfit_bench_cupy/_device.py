@@ -19,7 +19,7 @@ if not hasattr(
     cupy.ndarray.__array_namespace__ = lambda self, api_version=None: cupy
 
 STAGED = 64 * 2**20
-"""Largest number of bytes copied through pinned memory, which CuPy's pool keeps, rounded up to a power of two."""
+"""Most bytes copied to the device through pinned memory, which CuPy's pool keeps, rounded up to a power of two."""
 PRECISION = ("CUPY_TF32", "CUPY_ACCELERATORS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATION_STRATEGY")
 """Environment variables that change the precision of products, recorded with every result."""
 _chosen = threading.local()

@@ -14,13 +14,13 @@ from orfit_bench_cupy._transfers import Array, Host, fetch, learn_rows_on_host
 from orfit_bench_numba import apa, oja
 
 LARGEST_GROWTH = 100.0
-"""Largest growth of |C x|^2 by a row that the kernel of oja learns; its square root is lost in digits."""
+"""Largest growth of |C x|^2 by a row that the kernel of oja learns; its square root is the factor of lost precision."""
 RENEWAL_PERIOD = 1000
 """Rows after which a basis is orthonormalized on the host."""
 MAX_INVERSE = 64.0
 """Largest inverse of A A', relative to that of orthogonal rows of equal length, that the kernel of apa uses."""
 MAX_CONDITION = 1e6
-"""Windows with a larger condition number are solved by an SVD, in float64."""
+"""Windows with a larger condition number (for float64) are solved by an SVD."""
 
 
 def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:

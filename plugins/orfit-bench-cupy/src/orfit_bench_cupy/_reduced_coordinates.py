@@ -25,7 +25,7 @@ from orfit_bench_cupy._transfers import Array, Host, assign_fields, copy_host_fi
 ROWS = 256
 """Largest number of rows of a block, unless a batch has more; the flops of the products per row grow with it."""
 MAX_GROWTH = 2.0
-"""Largest squared norm of a row of L^-1, for rows of M of norm 1; its square root is lost in digits."""
+"""Largest squared norm of a row of L^-1, for rows of M of norm 1; its square root is the factor of lost precision."""
 
 LARGE_BYTES, PANELS = 2**28, 8
 """With at least LARGE_BYTES in M, reflections process PANELS panels of features one by one; each needs two copies."""
@@ -93,7 +93,7 @@ class ReducedKernel:
         self._kernel, self._columns, self._rows = kernel, columns, rows
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-        """See `Kernel.learn`. A block with a refused row is learned again without it; the row, on the host."""
+        """See `Kernel.learn`. A block with a refused row is learned again without it, the row alone on the host."""
         B = p.batch_size
         done, most = 0, max(1, ROWS // B) * B
         size = most
