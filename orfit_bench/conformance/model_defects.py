@@ -143,7 +143,7 @@ def _find_wrong_start(model: Model, outputs: int) -> str:
 
 
 def _choose_weights(model: Model, normal: Array, X: Array, outputs: int) -> Array:
-    """Weights with finite predictions, if there are any: a model can be defined only for positive weights."""
+    """Weights with finite predictions, if there are any: some models are defined only for positive weights."""
     start = model.start(np.random.default_rng(0).standard_normal, FEATURES, outputs)
     choices: list[Array] = [0.5 * normal, abs(normal)] + ([] if start is None else [np.array(start)])
     for w in choices:

@@ -148,7 +148,7 @@ def _broken_plugins(checked: Sequence[Pair]) -> Iterable[str]:
 def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
     """Kernels that could not be compared with the reference backend, although it should be available.
 
-    A plugin can offer a method only on its own backend; then its laws and its batch solution decide.
+    For a method that a plugin offers only on its own backend, the laws and the batch solution decide.
     """
     known = registry()
     lost = "it is not installed" if REFERENCE not in known.backends else known.backends[REFERENCE].reason

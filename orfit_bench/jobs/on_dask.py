@@ -100,7 +100,7 @@ class _Workers:
         self._warned = False
 
     def check(self) -> None:
-        """Raise ClusterLostError if all workers were lost for a long time. Warn once if none has the resource."""
+        """Raise ClusterLostError if all workers are lost for a long time. Warn once of workers without the resource."""
         now = time.monotonic()
         if now < self._due:
             return

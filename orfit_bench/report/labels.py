@@ -22,8 +22,8 @@ LABEL = 24
 def methods(results: xarray.Dataset, every_model: bool = False) -> list[str]:
     """The method of each cell, with settings and model if cells of that method differ in them.
 
-    With `every_model`, every nonlinear model is named if there are others, since a figure has no line below it that
-    names the model.
+    With `every_model`, every nonlinear model is named if some cells have a linear one, since a figure has no line below
+    it that names the model.
     """
     names, models = ([str(v) for v in results[name].values] for name in ("method", "model"))
     labels = _differing(names, [json.loads(s) for s in results["settings"].values])

@@ -75,7 +75,7 @@ def _longest_line(column: Column) -> int:
 def without_columns(table: Table, fits: Callable[[Table], bool]) -> tuple[Table, list[str]]:
     """The table with the columns that fit, and the headings of the others; the whole table if omitting does not help.
 
-    Columns without numbers are omitted first.
+    Columns whose cells are all n/a are omitted first.
     """
     shown, left_out = table, list[str]()
     headings = [str(column.header) for column in table.columns]

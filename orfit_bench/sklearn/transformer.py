@@ -92,7 +92,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self.singular_values_ = np.sqrt(axes.squares)
 
     def _centred(self, X: Array) -> tuple[Array, Array]:
-        """Centred rows, whose sum of squares does not depend on chunking, and the sum of all rows (d,)."""
+        """Rows whose sum of squares is that about the mean, in calls of any size, and the sum of all rows (d,)."""
         sums = np.cumsum(np.vstack([self._sum, X]), axis=0)
         before = np.arange(self._n, self._n + len(X))[:, None]
         return np.sqrt(before / (before + 1)) * (X - sums[:-1] / np.maximum(before, 1)), sums[-1]

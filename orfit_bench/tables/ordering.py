@@ -14,7 +14,7 @@ MISSING = np.iinfo(np.int64).min
 
 
 def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
-    """The order of the rows by time; None if they are sorted. Raises ValueError if they do not fit into memory."""
+    """The order of the rows by time; None if they are sorted. Raises ValueError if they are not, and too many."""
     kind = source.kinds[time]
     if kind not in ("number", "integer", "date"):
         raise TypeError(f"{source.name}: the time {time!r} is of type {kind}, want numbers, dates or times")

@@ -59,7 +59,7 @@ def expected_outcome(
 
 
 def count_mismatches(learner: Any, stream: Iterable[Array], name: str, expected: Expected) -> int:
-    """The number of unexpected warnings and refusals, row by row; stops at a row that must be refused."""
+    """The number of rows with an unexpected or missing warning or refusal, up to the first row that is refused."""
     y: list[Any] = [1] if learner.method.traits.labels else [0.5]
     wrong, lost = 0, False
     for x in stream:

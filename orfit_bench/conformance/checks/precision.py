@@ -52,7 +52,7 @@ def dtype_is_preserved(context: CheckContext) -> None:
 def float32_is_close_to_float64(context: CheckContext) -> Deviation:
     """In float32, the state and the predictions equal those in float64 up to float32 rounding."""
     found = _deviation_of_precisions(context)
-    # rows can count as dependent only in float32, but not also those of another seed
+    # some rows count as dependent only in float32, but not those of another seed too
     return found if found.holds else _deviation_of_precisions(replace(context, seed=context.seed + 1))
 
 

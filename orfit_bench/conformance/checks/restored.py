@@ -29,7 +29,7 @@ SEEDS = 10
 
 @check(all_variants=False)
 def spoiled_states_are_refused(context: CheckContext) -> None:
-    """States with a missing, unknown or corrupted array, or with an impossible count or setting, raise ValueError."""
+    """States with a missing, unknown or corrupted array, impossible count or setting raise TypeError or ValueError."""
     learner = context.train(context.rows())
     arrays, entries = _spoiled_arrays(context, learner), _impossible_entries(context, learner)
     spoiled = {what: change(learner.state()) for what, change in arrays.items()}

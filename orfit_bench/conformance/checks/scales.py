@@ -28,7 +28,7 @@ Scale = Callable[[Chunk, int], Chunk]
 
 
 def far(context: CheckContext, squares: bool) -> tuple[int, ...]:
-    """Powers of two that bring numbers (with `squares`, also their squares) near or beyond the ends of the range."""
+    """Powers of two that bring numbers or squares near the ends of the range; with `squares`, also squares beyond."""
     exponent = int(np.finfo(context.dtype).maxexp)
     half, end = exponent // 2, exponent - MARGIN
     beyond = (-half - MARGIN, half + MARGIN) if squares else ()

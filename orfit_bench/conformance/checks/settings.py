@@ -19,7 +19,7 @@ from orfit_bench.spec import Setting
 Outcome = Mapping[str, Any] | None
 """The state and the predictions of a learner after a stream; None if it refuses the settings or a row."""
 NUMBERS_OF_ROWS = (ROWS, 10 * ROWS)
-"""Numbers of rows to try; a setting can matter only for rare rows, such as those with an error within a margin."""
+"""Numbers of rows to try: some settings matter only for rare rows, such as those with an error within a margin."""
 
 
 @check(all_variants=False, once=True, own_settings=True)
