@@ -92,7 +92,7 @@ class Trial:
                 stated = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else "done"
             except Exception as error:
                 stated = f"{type(error).__name__}, row {getattr(error, 'row', None)}"
-        kinds = {w.category for w in caught if not w.category.__module__.startswith("numba")}  # not those of compiling
+        kinds = {w.category for w in caught if not w.category.__module__.startswith("numba")}  # not those of Numba
         self.events.append(", ".join([f"{act}: {stated}", *sorted(k.__name__ for k in kinds)]))
         return result
 
@@ -118,7 +118,7 @@ class Trial:
 
 
 def trials(make: Callable[[], Any], name: str, rows: Rows, functions: dict[str, Any]) -> Iterator[tuple[str, Trial]]:
-    """A new learner for every chunking of the rows, and for every other way to use them."""
+    """Run a new learner for every chunking of the rows, and for every other way to use them."""
     for chunks in FEWER.get(name, tuple(CHUNKS)):
         yield chunks, Trial(make()).learn(rows, *CHUNKS[chunks])
     last, moved = {k: a[25:] for k, a in rows.items()}, {k: a[0] for k, a in rows.items() if k not in "Xy"}

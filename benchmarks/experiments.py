@@ -37,7 +37,7 @@ def main(folder: str) -> None:
 
 
 def runs() -> list[tuple[Experiment, str]]:
-    """Every experiment with every data set that it can learn, in the order of the page."""
+    """Every experiment with each of its data sets, in the order of the page."""
     return [(e, data) for e in EXPERIMENTS.values() for data in e.data or ("",)]
 
 

@@ -2,10 +2,11 @@
 
     python benchmarks/gate_trials.py --trials 10 --folder DIR
 
-makes a repository of this tree in DIR. In each trial one commit slows a kernel twofold, one has it ask for 30 % more
-memory, one puts a relative error of 1e-6 on its weights, and one changes nothing; the method and the backend are drawn
-anew for each. The gate compares each with its parent. It must flag the first three, naming method, backend and metric
-and no other pair, and nothing in the last. Every verdict is kept in DIR/trials.jsonl: the same command goes on there.
+makes a repository of this tree in DIR. In each trial one commit makes a kernel twice as slow, one makes it allocate
+30 % more memory, one adds a relative error of 1e-6 to its weights, and one changes nothing; method and backend are
+drawn again for each. The gate compares each with its parent. It must flag the first three, naming method, backend and
+metric and no other pair, and nothing in the last. Every verdict is kept in DIR/trials.jsonl, where the same command
+continues.
 
     python benchmarks/gate_trials.py --trials 20 --folder DIR --faults nothing slow --slowdown 1.2 --one-pair
 
@@ -57,7 +58,7 @@ _inside = []
 
 
 def _faulty(function):{body}
-    def outermost(*arguments):  # a function that others of the module call too is faulty once
+    def outermost(*arguments):  # if others in the module call the function, it is faulty only once
         if _inside:
             return function(*arguments)
         _inside.append(True)

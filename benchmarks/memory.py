@@ -1,4 +1,4 @@
-"""The peak memory of one cell of the benchmark against the number of rows, as a table and a picture.
+"""The peak memory of one cell of the benchmark for each number of rows, as a table and a figure.
 
     python -m benchmarks.memory [--method NAME ...] [--rows N ...] [--output FILE]
 
@@ -39,7 +39,7 @@ def measure(method: str, rows: int) -> None:
 
 
 def draw(found: dict[str, list[float]], rows: list[int], path: Path) -> None:
-    """Write the picture."""
+    """Write the figure."""
     from orfit_bench.report.plotting import pyplot
 
     figure, axes = pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")
@@ -53,7 +53,7 @@ def draw(found: dict[str, list[float]], rows: list[int], path: Path) -> None:
 
 
 def main() -> None:
-    """Measure every method and number of rows, print a table and write the picture."""
+    """Measure every method and number of rows, print a table and write the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", nargs="+", default=METHODS)
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)

@@ -116,10 +116,10 @@ class Side:
 def measured(case: Case) -> tuple[Side, Side, Any]:
     """The baseline and the backend after their turns, and the learner."""
     d, rng = case.letters["d"], np.random.default_rng(0)
-    n = max(case.rows, CHUNK)  # again and again, so that they lie in a cache
+    n = max(case.rows, CHUNK)  # learned repeatedly, so that they are in a cache
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
     learner = create(case.method, backend="numba", **case.settings)
-    learner.partial_fit(X[:CHUNK], y[:CHUNK])  # compiled, a memory is full
+    learner.partial_fit(X[:CHUNK], y[:CHUNK])  # compiles, and fills a memory
     s, p = started(learner), SimpleNamespace(**{k: plain(v) for k, v in learner.settings.items()})
     slow = Side(
         lambda X, y: case.baseline(s, X, y, p) if case.how != "fresh" else fresh(case, X, y, p), X, y, case.rows
@@ -132,29 +132,29 @@ def measured(case: Case) -> tuple[Side, Side, Any]:
 
 
 def started(learner: Any) -> Any:
-    """The arrays of the learner's state, for a baseline of one output to go on from."""
+    """The arrays of the learner's state, from which a baseline with one output continues."""
     arrays = {name: np.array(a.values) for name, a in learner.state().data_vars.items()}
     return SimpleNamespace(**{k: a[:, 0] if k in ("w", "mean", "targets") else a for k, a in arrays.items()})
 
 
 def plain(setting: Any) -> Any:
-    """A schedule that is constant as its number."""
+    """The number of a constant schedule; any other setting unchanged."""
     return getattr(setting, "value", setting)
 
 
 def fresh(case: Case, X: Any, y: Any, p: Any) -> None:
-    """The baseline from the start."""
+    """Run the baseline from its initial state."""
     case.baseline(SimpleNamespace(w=np.zeros(X.shape[1]), basis=np.empty((0, X.shape[1]))), X, y, p)
 
 
 def in_chunks(learner: Any, case: Case, X: Any, y: Any) -> None:
-    """256 rows a call."""
+    """Learn 256 rows per call."""
     for i in range(0, len(X), CHUNK):
         learner.partial_fit(X[i : i + CHUNK], y[i : i + CHUNK])
 
 
 def by_row(learner: Any, case: Case, X: Any, y: Any) -> None:
-    """A row a call."""
+    """Learn one row per call."""
     for i in range(len(X)):
         learner.partial_fit(X[i : i + 1], y[i : i + 1])
 
@@ -168,7 +168,7 @@ WAYS = {
 
 
 def line(case: Case, rates: roofline.Roofline, slow: Side, fast: Side, learner: Any) -> str:
-    """A row of the table; the targets in brackets, a target that is missed in bold."""
+    """A row of the table, with targets in brackets and missed targets in bold."""
     flops, floats = LIMITS[case.limit](**case.letters)
     share = rates.seconds(flops, 8 * floats, learner.state_bytes, "float64") / fast.best
     ratio = slow.best / fast.best
@@ -180,12 +180,12 @@ def line(case: Case, rates: roofline.Roofline, slow: Side, fast: Side, learner: 
 
 
 def against(text: str, reached: bool) -> str:
-    """The text, bold where its target is missed."""
+    """The string, in bold if its target is missed."""
     return text if reached else f"**{text}**"
 
 
 def best_of(a: roofline.Roofline, b: roofline.Roofline) -> roofline.Roofline:
-    """The larger of every rate."""
+    """The larger value of every rate."""
     pairs = zip((a.bandwidth, a.matrix_product), (b.bandwidth, b.matrix_product), strict=True)
     return roofline.Roofline(*({k: max(x[k], y[k]) for k in x} for x, y in pairs))
 
@@ -197,19 +197,19 @@ HEAD = (
 
 
 def main(*words: str) -> None:
-    """Measure, print, and write the page where all was measured."""
+    """Measure and print; write the page if everything was measured."""
     rates, found = roofline.measure(), []
     for case in (c for c in CASES if not words or any(w in c.label for w in words)):
         found.append((case, *measured(case)))
         rates = best_of(rates, roofline.measure())
         print(line(case, rates, *found[-1][1:]), flush=True)
-    lines = [line(case, rates, *rest) for case, *rest in found]  # all with the best rates seen
+    lines = [line(case, rates, *rest) for case, *rest in found]  # all lines with the best rates
     if not words:
         fill(PAGE, where(rates) + "\n".join([HEAD, *lines, ""]))
 
 
 def where(rates: roofline.Roofline) -> str:
-    """Date, machine, versions, and what the machine allows."""
+    """Date, machine, versions, and the limits of the machine."""
     here, reported = machine(), ", ".join(f"{k} {v}" for k, v in versions().items())
     near, far = max(rates.bandwidth.values()) / 1e9, min(rates.bandwidth.values()) / 1e9
     return (

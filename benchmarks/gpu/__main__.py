@@ -1,4 +1,4 @@
-"""Do the parts: `python3 dev.py gpu` calls this with an interpreter that has all it needs."""
+"""Run the parts; `python3 dev.py gpu` calls this with an interpreter that has all requirements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIME_OVER = 3
 
 
 def main(called: str, began: str, *arguments: str, backend: str = "cupy") -> int:
-    """Do what the arguments say; the exit status. `called` is what the user typed before them, at the time `began`."""
+    """Run the command and return the exit status; `called` is its name as typed by the user, at the time `began`."""
     options = parsed(arguments)
     refuse_unknown(options)
     call = Call(options.output, options.minutes, options.again, began=monotonic() - (time() - float(began)))
@@ -43,8 +43,8 @@ def main(called: str, began: str, *arguments: str, backend: str = "cupy") -> int
 
 
 def measure(call: Call, parts: Sequence[Part], backend: str) -> None:
-    """Do what is to be done of the parts, until it is, the time is over or the user stops it."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    """Run the remaining units of the parts, until all are done, the time is over or the user stops the call."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C
     try:
         start_cold(call.folder)
         if any(chosen(call, part) for part in parts):
@@ -55,7 +55,7 @@ def measure(call: Call, parts: Sequence[Part], backend: str) -> None:
 
 
 def refuse_unknown(options: argparse.Namespace) -> None:
-    """End the process with 2 where a method or a case is named that there is not."""
+    """Exit with status 2 if an unknown method or case is named."""
     names = [case.name for case in CASES]
     wrong = [name for name in options.methods if name not in METHODS]
     wrong += [word for word in options.cases if not any(word in name for name in names)]
@@ -65,7 +65,7 @@ def refuse_unknown(options: argparse.Namespace) -> None:
 
 
 def machine(backend: str, seconds: float) -> dict[str, Any]:
-    """What the call runs on; ends the process where that cannot compute."""
+    """The machine of the call; exits if it cannot compute."""
     results: dict[str, Any] = {}
     with Worker() as worker:
         unit = Unit("machine", "benchmarks.gpu.measuring:describe", {"backend": backend}, min(START, seconds))
@@ -76,7 +76,7 @@ def machine(backend: str, seconds: float) -> dict[str, Any]:
 
 
 def start_cold(output: Path) -> None:
-    """Where CuPy's kernels are not kept any more, they are compiled again: that they once were is forgotten."""
+    """If CuPy's cached kernels are gone, delete the record of the part that compiled them, so that it runs again."""
     kernels = Path(os.environ.get("CUPY_CACHE_DIR", output / "kernels"))
     kernels.mkdir(parents=True, exist_ok=True)
     mark = kernels / "orfit-bench-warm"
@@ -95,7 +95,7 @@ def write_page(call: Call, options: argparse.Namespace, backend: str) -> bool:
     for target in targets:
         try:
             page.write(options.output, everything, small, target)
-        except Exception as error:  # what was measured is in the files all the same
+        except Exception as error:  # the measurements are stored in the files nevertheless
             call.say(f"{target} cannot be written: {type(error).__name__}: {error}")
             return False
         call.say(f"page: {target}")
@@ -103,7 +103,7 @@ def write_page(call: Call, options: argparse.Namespace, backend: str) -> bool:
 
 
 def ending(call: Call, parts: Sequence[Part], command: str) -> int:
-    """Say how to go on; the exit status."""
+    """Print how to continue, and return the exit status."""
     by = {part.name: counts(part, call.journal(part).found()) for part in parts}
     failed = [name for name, of in by.items() if of[FAILED]]
     left = any(of[LEFT] for of in by.values())

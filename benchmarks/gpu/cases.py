@@ -141,10 +141,10 @@ def by_name() -> dict[str, Case]:
 
 
 def sizes(all_cases: list[Case]) -> Iterator[tuple[Case, int, str]]:
-    """Every case, size and dtype, in the order in which they are worth their time."""
+    """Every case, size and dtype, the most useful for their time first."""
     first = dict(FIRST)
     found = [(case, d) for case in all_cases for d in case.widths]
-    found.sort(key=lambda one: (one[1] not in first.get(one[0].name, ()), one[1] >= LARGE))  # keeps the order else
+    found.sort(key=lambda one: (one[1] not in first.get(one[0].name, ()), one[1] >= LARGE))  # otherwise keeps the order
     for dtype in DTYPES:
         yield from ((case, d, dtype) for case, d in found if d in first.get(case.name, ()))
     yield from ((case, d, dtype) for case, d in found if d not in first.get(case.name, ()) for dtype in DTYPES)
@@ -158,7 +158,7 @@ def limit_of(name: str, letters: dict[str, int]) -> tuple[float, float]:
 
 
 def data(case: Case, d: int, n: int, dtype: str) -> tuple[NDArray[Any], ...]:
-    """Rows, and what goes with them: numbers, ten labels, or nothing. The rows are parts of one random series."""
+    """Rows and their targets: numbers, ten labels, or none. The rows are parts of one random series."""
     rng, features = np.random.default_rng(0), case.features(d)
     series = rng.standard_normal(features + SHIFT * n, np.float32).astype(dtype)
     X = np.stack([series[begin : begin + features] for begin in range(0, SHIFT * n, SHIFT)])

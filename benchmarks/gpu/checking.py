@@ -17,7 +17,7 @@ FEW = ("agrees_with_reference", "any_chunking", "arrays_have_backend_type")
 
 def check(tell: Tell, backend: str, methods: list[str], dtype: str, seed: int, workers: int, small: bool) -> None:
     """Run every check in worker processes; AssertionError if one failed or too few ran."""
-    os.environ.pop("ORFIT_BENCH_THREADS", None)  # the cores are the workers'
+    os.environ.pop("ORFIT_BENCH_THREADS", None)  # the cores are for the workers
 
     def progress(done: int, total: int, result: CheckResult) -> None:
         if result.status == FAILED:

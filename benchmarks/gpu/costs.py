@@ -83,7 +83,7 @@ def factors(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
 
 
 def reductions(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
-    """A full reduction, as the look at rows does it."""
+    """A full reduction, as in the check of rows."""
     xp, X = device.namespace(), random(device, 256, 1000 if small else 100_000)
     yield f"vdot of {X.size:,} numbers, ms", partial(xp.vdot, X, X), 3
 

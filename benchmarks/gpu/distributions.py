@@ -1,6 +1,6 @@
-"""The project's own distributions where nothing can be installed: plugins are found by metadata, which lies in files.
+"""Metadata files for the project's distributions if nothing can be installed, since plugins are found by metadata.
 
-Of the standard library alone.
+This module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ PROJECTS = (ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyp
 
 
 def declared(project: Path) -> dict[str, Any]:
-    """The table `project` of its pyproject.toml."""
+    """The table `project` of the pyproject.toml of a distribution."""
     table: dict[str, Any] = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     return table
 
 
 def requirements() -> dict[str, str]:
-    """Distributions of others that the project needs, each with the least version, "" for any."""
+    """Third-party distributions that the project needs, each with its minimum version, "" for any."""
     texts = [text for project in PROJECTS for text in declared(project).get("dependencies", [])]
     found: dict[str, str] = {}
     for name, _, least in (text.partition(">=") for text in texts):
@@ -39,7 +39,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def write_metadata(folder: Path) -> None:
-    """What an installer would write of each project: its name, its version, its entry points."""
+    """Write the metadata that an installer would write for each project: name, version, entry points."""
     for project in PROJECTS:
         table = declared(project)
         name, version = table["name"], table["version"]
@@ -50,14 +50,14 @@ def write_metadata(folder: Path) -> None:
 
 
 def entry_points(table: Mapping[str, Any]) -> str:
-    """The file of that name."""
+    """The contents of the file `entry_points.txt`."""
     groups = {"console_scripts": table.get("scripts", {}), **table.get("entry-points", {})}
     lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in of.items()) for group, of in groups.items() if of]
     return "\n".join(lines)
 
 
 def python_path(metadata: Path, packages: Path) -> str:
-    """The project's own code and metadata, what was installed for it, and what the user's PYTHONPATH has."""
+    """The PYTHONPATH: the project's code and metadata, the packages installed for it, and the user's PYTHONPATH."""
     sources = [ROOT, *(project / "src" for project in PROJECTS[1:])]
     users = filter(None, [os.environ.get("PYTHONPATH", "")])
     return os.pathsep.join([str(metadata), *map(str, sources), *users, str(packages)])

@@ -1,6 +1,6 @@
-"""Find an interpreter that has CuPy and all else, without a network, and do the parts with it.
+"""Find an interpreter that has CuPy and all other requirements, without a network, and run the parts with it.
 
-Of the standard library alone.
+This module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ print(json.dumps({"wrong": wrong, "have": sorted(have), "version": "%d.%d" % sys
 
 
 class Interpreter(NamedTuple):
-    """A Python: packages that it cannot use, with reasons, the distributions that it has, and its version."""
+    """A Python interpreter: unusable packages with reasons, installed distributions, and its version."""
 
     path: str
     wrong: dict[str, str]
@@ -51,7 +51,7 @@ class Interpreter(NamedTuple):
 
 
 def launch(arguments: Sequence[str], called: str, interpreters: Sequence[str]) -> int:
-    """Do what the arguments say by the first interpreter that can; `called` is what the user typed before them."""
+    """Run the command with the first suitable interpreter; `called` is its name as typed by the user."""
     began, options = time.time(), parsed(arguments)
     computes = not options.list and options.parts != ["page"]
     wanted = requirements() | ({"cupy": ""} if computes else {})
@@ -66,7 +66,7 @@ def launch(arguments: Sequence[str], called: str, interpreters: Sequence[str]) -
             one = inspect_interpreter(path, wanted, environment)
         if not one.wrong:
             command = [path, "-m", "benchmarks.gpu", called, str(began), *arguments]
-            if os.name == "posix":  # one process, so that who ends it ends all
+            if os.name == "posix":  # a single process, so that a signal reaches it
                 os.execve(path, command, environment)
             return subprocess.run(command, env=environment, check=False).returncode
         found.append(one)
@@ -74,14 +74,14 @@ def launch(arguments: Sequence[str], called: str, interpreters: Sequence[str]) -
 
 
 def surroundings(output: Path) -> dict[str, str]:
-    """The environment of every process of the call."""
+    """The environment variables of every process of the call."""
     write_metadata(output / "metadata")
     given = {"CUPY_CACHE_DIR": str(output / "kernels"), "ORFIT_BENCH_THREADS": str(os.cpu_count()), **os.environ}
     return given | {"PYTHONPATH": python_path(output / "metadata", output / "packages")}
 
 
 def inspect_interpreter(path: str, wanted: dict[str, str], environment: dict[str, str]) -> Interpreter:
-    """What an interpreter has, and lacks of the packages that are wanted in these versions or later."""
+    """Find what an interpreter has, and which of the packages in these minimum versions it lacks."""
     command = [path, "-c", LOOK, json.dumps(wanted)]
     try:
         output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
@@ -91,7 +91,7 @@ def inspect_interpreter(path: str, wanted: dict[str, str], environment: dict[str
 
 
 def install(one: Interpreter, wheels: Path, target: Path, environment: dict[str, str]) -> None:
-    """Put the wheels of what it lacks into a folder on its path, from no other place than this one."""
+    """Install missing packages into a folder on the path of the interpreter, only from the given folder of wheels."""
     names = {wheel: re.sub("[_.]", "-", wheel.name.partition("-")[0]).lower() for wheel in sorted(wheels.glob("*.whl"))}
     missing = [str(wheel) for wheel, name in names.items() if name not in one.have or name in one.wrong]
     if missing:
@@ -100,7 +100,7 @@ def install(one: Interpreter, wheels: Path, target: Path, environment: dict[str,
 
 
 def advice(one: Interpreter, called: str) -> str:
-    """What is missing, and how to hand it over."""
+    """A message that says what is missing and how to supply it."""
     lacking = "; ".join(f"{name} ({why})" for name, why in one.wrong.items())
     others = " ".join(name for name in one.wrong if name != "cupy")
     lines = [f"{one.path} cannot do this, for it lacks: {lacking}."]

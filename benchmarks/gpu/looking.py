@@ -36,7 +36,7 @@ def variables(tell: Tell, device: Any) -> None:
 
 
 def properties(tell: Tell, device: Any) -> None:
-    """The device's own numbers."""
+    """The properties that the device reports."""
     runtime = device.namespace().cuda.runtime
     known = runtime.getDeviceProperties(runtime.getDevice())
     names = ("totalGlobalMem", "multiProcessorCount", "clockRate", "memoryClockRate", "memoryBusWidth", "l2CacheSize")
@@ -45,7 +45,7 @@ def properties(tell: Tell, device: Any) -> None:
 
 
 def reason(tell: Tell, device: Any) -> None:
-    """How long it takes to ask whether the backend can compute."""
+    """The time to find out whether the backend can compute."""
     for name in ("first", "again"):
         begin = time.perf_counter()
         reason = device.reason
@@ -64,7 +64,7 @@ def memory(tell: Tell, device: Any) -> None:
 
 
 def no_dimensions(tell: Tell, device: Any) -> None:
-    """An array without dimensions has none on the host either."""
+    """An array without dimensions also has none on the host."""
     shape = device.asnumpy(device.namespace().zeros(())).shape
     tell(shape=shape)
     assert shape == ()

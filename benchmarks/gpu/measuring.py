@@ -57,7 +57,7 @@ def seconds(backend: Backend, act: Callable[[int], Any], prepare: Callable[[int]
 
 
 def limits(tell: Tell, backend: str, small: bool) -> None:
-    """Bytes copied a second within the device, and operations a second in products of matrices of random numbers."""
+    """Bytes per second of copies within the device, and operations per second of products of random matrices."""
     device, size = backends()[backend], 128 if small else 8192
     rng = np.random.default_rng(0)
     for dtype in ("float64", "float32"):
@@ -103,13 +103,13 @@ def measure(tell: Tell, backend: str, case: str, d: int, dtype: str, small: bool
 
 
 def on_device(tell: Tell, device: Backend, case: Case, d: int, dtype: str, rows: tuple[Any, ...]) -> Any:
-    """Rows a second of rows that lie on the device, and of copying them there; the learner, its memory full."""
+    """Rows per second for rows on the device, and for copying them there; the learner, whose memory is full."""
     n, settings = len(rows[0]), case.settings(d)
     there = (device.asarray(rows[0]), *rows[1:])
     learner = create(case.method, backend=device.name, dtype=dtype, **settings)
     for turn in range(-(-int(settings.get("memory", 0)) // n)):
         learner.partial_fit(turned(there[0], turn), *there[1:])
-    turns = 10  # of other rows than those
+    turns = 10  # with other rows than those
     took = seconds(device, lambda X: learner.partial_fit(X, *there[1:]), lambda turn: turned(there[0], turns + turn))
     tell(rows=n, cupy=n / took)
     tell(copying=n / seconds(device, lambda _: device.asarray(rows[0])))
@@ -117,13 +117,13 @@ def on_device(tell: Tell, device: Backend, case: Case, d: int, dtype: str, rows:
 
 
 def on_host(tell: Tell, learner: Any, rows: tuple[Any, ...]) -> None:
-    """Rows a second of Numba's learner, which goes on from the same state; of few rows where one takes long."""
+    """Rows per second of Numba's learner, which continues from the same state; for few rows if one takes long."""
 
     def act(X: Any) -> None:
         learner.partial_fit(X, *(y[: len(X)] for y in rows[1:]))
 
     few = rows[0][:FEW]
-    act(turned(few, 20))  # what is compiled now is not in what follows
+    act(turned(few, 20))  # compiles, so that the measurement does not include it
     begin = time.perf_counter()
     act(turned(few, 21))
     each = (time.perf_counter() - begin) / len(few)

@@ -1,4 +1,4 @@
-"""The words and options of `python3 dev.py gpu`; of the standard library alone, since they are read before all else."""
+"""The arguments and options of `python3 dev.py gpu`; uses only the standard library, since it is imported first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cores() -> int:
 
 
 def words(text: str) -> list[str]:
-    """The words between commas."""
+    """The words of a comma-separated list."""
     return [word for word in text.split(",") if word]
 
 
@@ -40,7 +40,7 @@ def positive(text: str) -> float:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What is understood."""
+    """The parser of the command line."""
     listed = "\n".join(f"  {name:15}{what}" for name, what in PARTS.items())
     options = argparse.ArgumentParser(
         prog="python3 dev.py gpu",
@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options; ends the process with 2 where they are wrong."""
+    """The options; exits with status 2 if they are wrong."""
     options = parser()
     found = options.parse_intermixed_args(arguments)
     if wrong := [part for part in found.parts if part not in PARTS]:

@@ -18,23 +18,23 @@ from orfit_bench.jobs.files import replace_text
 
 PAGE = ROOT / "docs" / "gpu.md"
 All = dict[str, dict[str, Found]]
-"""What became of every unit of every part."""
+"""The outcome of every unit of every part."""
 
 
 def write(folder: Path, parts: Sequence[Part], small: bool, target: Path) -> None:
-    """Put the record between the marks of docs/gpu.md, or of target where it is there already."""
+    """Write the record between the marks of docs/gpu.md, or of `target` if that exists already."""
     found = {part.name: of_size(Journal(folder / f"{part.name}.jsonl").found(), small) for part in parts}
     page = filled((target if target.exists() else PAGE).read_text(), "".join(record(parts, found, small)))
     replace_text(target, page)
 
 
 def of_size(found: dict[str, Found], small: bool) -> dict[str, Found]:
-    """The units of a trial, or those with the real sizes."""
+    """The units of a trial, or those with the full sizes."""
     return {name: one for name, one in found.items() if one.arguments.get("small", small) == small}
 
 
 def record(parts: Sequence[Part], found: All, small: bool) -> Iterator[str]:
-    """All that was measured, and what was not."""
+    """The whole record: all measurements, and what was not measured."""
     if small:
         yield "**A trial with tiny sizes: no figure here says anything.**\n\n"
     yield where([one for of in found.values() for one in of.values()])
@@ -59,7 +59,7 @@ def record(parts: Sequence[Part], found: All, small: bool) -> Iterator[str]:
 
 
 def where(found: Sequence[Found]) -> str:
-    """Dates, devices, hosts and versions; more than one of each where calls differed."""
+    """Dates, devices, hosts and versions; several of each if calls differed."""
     if not found:
         return "Nothing was measured yet.\n"
     days = sorted({one.date[:10] for one in found})
@@ -82,7 +82,7 @@ def device(one: Found) -> str:
 
 
 def devices(found: All) -> Iterator[str]:
-    """Which device each part ran on, where they were several: figures of different ones are not to be compared."""
+    """The device of each part, if there were several: figures of different devices cannot be compared."""
     for part, of in found.items():
         by: dict[str, list[str]] = {}
         for name, one in of.items():
@@ -96,7 +96,7 @@ def devices(found: All) -> Iterator[str]:
 
 
 def limits(found: dict[str, Found]) -> Iterator[str]:
-    """What the device allows."""
+    """The bandwidth and the rate of products that the device reaches."""
     if results := results_of(found, "limits"):
         rates = ", ".join(f"{results[dtype] / 1e12:.3g} TFLOP/s in {dtype}" for dtype in DTYPES if dtype in results)
         moved = f"{results['bandwidth'] / 1e9:.0f} GB/s" if "bandwidth" in results else "an unknown bandwidth"
@@ -104,7 +104,7 @@ def limits(found: dict[str, Found]) -> Iterator[str]:
 
 
 def missing(parts: Sequence[Part], found: All) -> Iterator[str]:
-    """How much of each part was not done."""
+    """How much of each part is missing."""
     lines = []
     for part in parts:
         here = found[part.name]
@@ -131,7 +131,7 @@ def kit(dtype: str, found: dict[str, Found]) -> Iterator[str]:
 
 
 def failures(one: Found) -> Iterator[str]:
-    """The checks of some methods that failed, also where they came to no end; else why they failed."""
+    """The failed checks of some methods, also of an incomplete run; if there are none, why the unit failed."""
     failed = {key.partition(" ")[2]: why for key, why in one.results.items() if key.startswith(f"{FAILED} ")}
     yield from (f"- {check}: {why}\n" for check, why in failed.items())
     if one.status == FAILED and (not failed or "counts" not in one.results):
@@ -139,7 +139,7 @@ def failures(one: Found) -> Iterator[str]:
 
 
 def costs(found: dict[str, Found]) -> Iterator[str]:
-    """The facts of the first look, one a line."""
+    """The results of the first look, one per line."""
     shown = {name: {k: v for k, v in one.results.items() if k != "trace"} for name, one in found.items()}
     if shown:
         yield "\nA first look:\n\n"
@@ -150,7 +150,7 @@ def costs(found: dict[str, Found]) -> Iterator[str]:
 
 
 def profiles(found: dict[str, Found]) -> Iterator[str]:
-    """Where the host's time went, of each profiled case."""
+    """The functions that took most of the host's time, for each profiled case."""
     for name, one in found.items():
         if "top" in one.results:
             yield f"\n{name}, {one.results['ms']:.3g} ms a chunk of {one.results['rows']} rows; by cProfile:\n\n"

@@ -22,7 +22,7 @@ GROUP = 6
 
 
 def plan(options: argparse.Namespace, backend: str = "cupy") -> list[Part]:
-    """All parts but the page, with what the options choose."""
+    """All parts except the page, with the units that the options select."""
     common = {"backend": backend, "small": options.sizes == "small"}
     parts = [
         Part("look", look(common)),
@@ -37,7 +37,7 @@ def plan(options: argparse.Namespace, backend: str = "cupy") -> list[Part]:
 
 
 def wanted(unit: Unit, options: argparse.Namespace) -> bool:
-    """Whether the options leave a unit in: they speak of those that have a method, or a case."""
+    """Whether the options select a unit; they only exclude units that have a method or a case."""
     of_method = not (unit.method and options.methods) or unit.method in options.methods
     of_case = not (unit.case and options.cases) or any(word in unit.case for word in options.cases)
     return of_method and of_case
@@ -72,7 +72,7 @@ def warm(common: dict[str, Any]) -> list[Unit]:
 
 
 def check(common: dict[str, Any], dtype: str, options: argparse.Namespace) -> list[Unit]:
-    """Every method in one dtype, some of them together: their checks share the processes of a call."""
+    """Every method in one dtype, in groups whose checks share the processes of a call."""
     chosen, how = common | {"dtype": dtype, "seed": options.seed}, {"workers": options.workers}
     names = options.methods or METHODS
     groups = [names[i : i + GROUP] for i in range(0, len(names), GROUP)]
@@ -87,7 +87,7 @@ def scale(common: dict[str, Any], what: str, cases: Iterable[str]) -> list[Unit]
 
 
 def tables(common: dict[str, Any]) -> list[Unit]:
-    """What the device allows, and every size of every case."""
+    """The limits of the device, and every size of every case."""
     cases = [case.shrunk() for case in CASES] if common["small"] else CASES
     return [
         Unit("limits", "benchmarks.gpu.measuring:limits", common, SHORT),
@@ -106,7 +106,7 @@ def tables(common: dict[str, Any]) -> list[Unit]:
 
 
 def size_name(case: str, d: int, dtype: str) -> str:
-    """What a size of a case is called."""
+    """The name of a size of a case."""
     return f"{case}, d = {d:,}, {dtype}"
 
 

@@ -19,7 +19,7 @@ PROFILED = [("rls", 1_000), ("orfit", 10**5), ("kalman", 1_000), ("implicit_kras
 
 
 def profile(tell: Tell, backend: str, case: str, d: int, small: bool) -> None:
-    """Some chunks, with and without the profiler; the functions that took most, without what they called."""
+    """Learn chunks with and without the profiler; the functions with the largest own times."""
     one = by_name()[case].shrunk() if small else by_name()[case]
     device, rows = backends()[backend], data(one, d, one.rows, "float64")
     learner = create(one.method, backend=backend, **one.settings(d))
@@ -41,7 +41,7 @@ def profile(tell: Tell, backend: str, case: str, d: int, small: bool) -> None:
 
 
 def most(stats: Any, chunks: int) -> list[dict[str, Any]]:
-    """Functions in the order of their own time: of each the calls, and milliseconds, a chunk."""
+    """Functions in the order of their own times, with calls and milliseconds per chunk."""
     timed = sorted(stats.stats.items(), key=lambda one: -one[1][2])[:LINES]
     scale = 1e3 / chunks
     return [
@@ -51,5 +51,5 @@ def most(stats: Any, chunks: int) -> list[dict[str, Any]]:
 
 
 def place(file: str, line: int, function: str) -> str:
-    """A function's name, and its file without folders."""
+    """The name of a function, and of its file without folders."""
     return function if file == "~" else f"{function} ({file.rpartition('/')[2]}, line {line})"

@@ -1,4 +1,4 @@
-"""Do the units of all parts, one after another, until all are done or the time is over."""
+"""Run the units of all parts, one after another, until all are done or the time is over."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 100
 
 @dataclass
 class Call:
-    """One call: where the files are, until when it may run, and on what machine it does."""
+    """One call: the folder of its files, its deadline, and its machine."""
 
     folder: Path
     minutes: float
@@ -28,7 +28,7 @@ class Call:
     began: float = field(default_factory=monotonic)
 
     def left(self) -> float:
-        """Seconds."""
+        """The seconds that are left."""
         return self.began + 60 * self.minutes - monotonic()
 
     def journal(self, part: Part) -> Journal:
@@ -37,7 +37,7 @@ class Call:
 
 
 def run(call: Call, parts: Sequence[Part]) -> None:
-    """Do what is to be done; a unit that fails, hangs or crashes costs its own result alone."""
+    """Run the chosen units; one that fails, hangs or crashes only loses its own result."""
     first = True
     for part in parts:
         journal, units = call.journal(part), chosen(call, part)
@@ -53,7 +53,7 @@ def run(call: Call, parts: Sequence[Part]) -> None:
 
 
 def chosen(call: Call, part: Part) -> list[Unit]:
-    """The units that are left; or, again, those that failed, the one that was tried last at the end."""
+    """The units that are left, or with `again` those that failed; the one that was tried last comes at the end."""
     found = call.journal(part).found()
     if not call.again:
         return [unit for unit in part.units if status(unit, found) == LEFT]
@@ -62,7 +62,7 @@ def chosen(call: Call, part: Part) -> list[Unit]:
 
 
 def done(call: Call, journal: Journal, unit: Unit, worker: Worker, first: bool) -> None:
-    """Do one unit and write what becomes of it."""
+    """Run one unit and write its outcome."""
     begin, seconds = monotonic(), min(unit.limit, call.left())
 
     def keep(results: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ def done(call: Call, journal: Journal, unit: Unit, worker: Worker, first: bool) 
 
     journal.begin(unit)
     status, why = worker.do(unit, seconds, keep)
-    if status == LEFT and (seconds >= unit.limit or first):  # else it has all of the next call
+    if status == LEFT and (seconds >= unit.limit or first):  # otherwise it gets all of the next call
         status, why = FAILED, why if seconds >= unit.limit else f"{why}, the call: choose more --minutes"
     journal.write(unit=unit.name, status=status, why=why, seconds=round(monotonic() - begin, 3))
     if status != DONE:
@@ -80,18 +80,18 @@ def done(call: Call, journal: Journal, unit: Unit, worker: Worker, first: bool) 
 
 
 def short(results: dict[str, Any]) -> str:
-    """The results on one line."""
+    """The results in one line."""
     text = ", ".join(f"{name} {plain(value)}" for name, value in results.items())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 
 def plain(value: Any) -> str:
-    """A value for people."""
+    """A value in readable form."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def counts(part: Part, found: dict[str, Found]) -> dict[str, list[Unit]]:
-    """The units by what became of them."""
+    """The units by their outcome."""
     by: dict[str, list[Unit]] = {DONE: [], FAILED: [], LEFT: []}
     for unit in part.units:
         by[status(unit, found)].append(unit)
@@ -99,7 +99,7 @@ def counts(part: Part, found: dict[str, Found]) -> dict[str, list[Unit]]:
 
 
 def summary(call: Call, parts: Iterable[Part]) -> Iterator[str]:
-    """Line by line: how much of each part is done, and what failed."""
+    """Lines that say how much of each part is done, and what failed."""
     for part in parts:
         found = call.journal(part).found()
         by = counts(part, found)

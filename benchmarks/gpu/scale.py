@@ -1,4 +1,4 @@
-"""Fleets on a device, and what all rows leave there: the rates of whole calls, of rows that lie there and of others."""
+"""Fleets and end states on a device: the rates of whole calls, for rows on the device and for rows on the host."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ END_HEAD = "| end state | rows there, rows/s | share of products | rows here, ro
 
 
 class Rows(NamedTuple):
-    """What a call of a fleet learns, and what its state has at least: numbers for each member."""
+    """The rows of a call of a fleet, and the size of its state: numbers for each member."""
 
     X: Any
     y: tuple[Any, ...]
@@ -58,7 +58,7 @@ def rows_of(method: str, members: int, d: int, n: int, settings: dict[str, Any])
 
 
 def measure_fleet(tell: Tell, backend: str, name: str, small: bool) -> None:
-    """Rows a second of a call, all transfers and checks included."""
+    """Rows per second of a call, including all transfers and checks."""
     method, settings, members, d, n = FLEETS[name]
     members, d = (20, 6) if small else (members, d)
     rows, device = rows_of(method, members, d, n, settings), backends()[backend]
@@ -77,7 +77,7 @@ def measure_fleet(tell: Tell, backend: str, name: str, small: bool) -> None:
 
 
 def measure_end_state(tell: Tell, backend: str, name: str, small: bool) -> None:
-    """Rows a second of learning some chunks and asking for the weights once."""
+    """Rows per second when chunks are learned and the weights are requested once."""
     d, n = (20, 64) if small else (END_STATES[name], CHUNK)
     rng, device = np.random.default_rng(0), backends()[backend]
     X, y = rng.standard_normal((n, d), np.float32).astype("float64"), rng.standard_normal(n)
@@ -107,7 +107,7 @@ def fleet_table(found: dict[str, Found], limits: dict[str, Any]) -> Iterator[str
 
 
 def share_of(rate: float, limit: float | None) -> str:
-    """A rate as a share of what the device allows, where that was measured."""
+    """A rate as a share of the device's limit, if that was measured."""
     return f"{rate / limit:.0%}" if limit else "n/a"
 
 

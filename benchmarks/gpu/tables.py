@@ -30,7 +30,7 @@ def main_table(found: dict[str, Found]) -> Iterator[str]:
 
 
 def sizes_of(found: dict[str, Found], case: str) -> Iterator[tuple[int, int, str, str]]:
-    """The sizes of a case that were tried, with a number to put dtypes in order, and the units' names."""
+    """The sizes of a case that were tried, with a number by which dtypes are sorted, and the names of the units."""
     for name, one in found.items():
         if one.arguments.get("case") == case:
             d, dtype = one.arguments["d"], one.arguments["dtype"]
@@ -43,7 +43,7 @@ def results_of(found: dict[str, Found], name: str) -> Results:
 
 
 def row(case: Case, d: int, dtype: str, one: Found, limits: Results) -> str:
-    """A row of the main table, with what was measured before a unit failed."""
+    """A row of the main table, including results from before a unit failed."""
     results, ratio = one.results, NONE
     rows = str(results.get("rows", f"{NONE} ({results.get('why') or one.why or 'not finished'})"))
     if "numba" in results and "cupy" in results:
@@ -58,12 +58,12 @@ def row(case: Case, d: int, dtype: str, one: Found, limits: Results) -> str:
 
 
 def number(results: Results, name: str) -> str:
-    """Rows a second."""
+    """Rows per second, formatted."""
     return f"{results[name]:,.0f}" if name in results else NONE
 
 
 def share(case: Case, d: int, dtype: str, results: Results, limits: Results) -> str:
-    """How much of what the device allows was reached."""
+    """The share of the device's limit that was reached."""
     if "cupy" not in results or dtype not in limits or "bandwidth" not in limits:
         return NONE
     size = {"n": d, "m": d} if case.layered else {"d": d}
@@ -73,7 +73,7 @@ def share(case: Case, d: int, dtype: str, results: Results, limits: Results) -> 
 
 
 def crossings(found: dict[str, Found]) -> Iterator[str]:
-    """From which size on CuPy was faster than Numba, of every method and dtype."""
+    """For every method and dtype, the smallest size from which CuPy was faster than Numba."""
     yield CROSSING
     for case in by_name():
         rates: dict[str, list[tuple[int, float, float]]] = {dtype: [] for dtype in DTYPES}
@@ -86,7 +86,7 @@ def crossings(found: dict[str, Found]) -> Iterator[str]:
 
 
 def crossing(rates: Iterable[tuple[int, float, float]]) -> str:
-    """The smallest size of those from which on CuPy was faster, or none; of size, CuPy's rate and Numba's."""
+    """The smallest size from which CuPy was always faster, or none, for triples of size, CuPy's rate and Numba's."""
     known = list(rates)
     slower = [d for d, cupy, numba in known if cupy <= numba]
     faster = [d for d, _, _ in known if d > max(slower, default=0)]
@@ -94,7 +94,7 @@ def crossing(rates: Iterable[tuple[int, float, float]]) -> str:
 
 
 def goals(found: dict[str, Found]) -> Iterator[str]:
-    """What was to be reached, and below the table why so much and no more."""
+    """The table of goals, followed by the reasons for them."""
     limits = results_of(found, "limits")
     yield AIMS
     for goal in GOALS:
@@ -108,6 +108,6 @@ def goal_row(goal: Goal, results: Results, limits: Results) -> str:
     what = f"{goal.case}, d = {goal.d:,}, {goal.of}"
     try:
         reached = f"{goal.reached(results, limits):.2g}"
-    except KeyError:  # of what was not measured
+    except KeyError:  # not measured
         reached = f"{NONE} ({results.get('why', 'not measured')})"
     return f"| {what} | {results.get('rows', NONE)} | {reached} | {goal.wanted:g} |\n"

@@ -49,7 +49,7 @@ class Found:
 
 
 class Journal:
-    """The file of one part. A line is written at once; one that a kill has cut is passed over when it is read."""
+    """The file of one part. Lines are written immediately; a line that was cut off by a kill is ignored when read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -94,6 +94,6 @@ class Journal:
 
 
 def status(unit: Unit, found: dict[str, Found]) -> str:
-    """LEFT, DONE or FAILED; of other arguments it is left."""
+    """LEFT, DONE or FAILED; LEFT if the unit was done with other arguments."""
     one = found.get(unit.name)
     return one.status if one and one.arguments == unit.arguments else LEFT

@@ -1,4 +1,4 @@
-"""Learn a few rows by every method, so that CuPy compiles its kernels once and not in many processes at once."""
+"""Learn a few rows with every method, so that CuPy compiles its kernels once rather than in many processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTHS = (20, 500)
 
 
 def warm(tell: Tell, backend: str, method: str, dtype: str, small: bool) -> None:
-    """One method in one dtype: chunks of several lengths, predictions, a state there and back."""
+    """Run one method in one dtype: chunks of several lengths, predictions, a state saved and restored."""
     kind = methods()[method]
     for d in WIDTHS[: 1 if small else None]:
         rng = np.random.default_rng(0)

@@ -28,7 +28,7 @@ PARTING = 10.0
 
 
 class Worker:
-    """The process, from outside. It is started for the first unit, and anew after one that failed."""
+    """The process as seen by its caller. It is started for the first unit, and again after a unit that failed."""
 
     def __enter__(self) -> Self:
         self._process: Any = None
@@ -38,10 +38,10 @@ class Worker:
         self._end()
 
     def do(self, unit: Unit, seconds: float, keep: Callable[[dict[str, Any]], None]) -> tuple[str, str]:
-        """DONE, FAILED, or LEFT where its time was over; and why. keep(results) is called with its results."""
+        """DONE, FAILED, or LEFT if its time was over, and the reason. `keep(results)` is called with its results."""
         process = self._process = self._process or self._started()
         end = monotonic() + seconds
-        with suppress(BrokenPipeError):  # it died in between, which its answer says
+        with suppress(BrokenPipeError):  # it died in between, which the answer reports
             process.stdin.write(json.dumps([unit.call, unit.arguments | dict(unit.how)]) + "\n")
             process.stdin.flush()
         while True:
@@ -72,7 +72,7 @@ class Worker:
         return process
 
     def _end(self) -> None:
-        """Kill it, and all that it started."""
+        """Kill the process and all that it started."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 kill(self._process.pid)
@@ -84,7 +84,7 @@ class Worker:
 
 
 def kill(group: int) -> None:
-    """End a process that leads a group, and the group where the system has such."""
+    """Kill a process that leads a group, and the group if the system supports it."""
     if hasattr(os, "killpg"):
         os.killpg(group, signal.SIGKILL)
     else:
@@ -97,15 +97,15 @@ def died(code: int) -> str:
 
 
 def listen(lines: Any, queue: Queue[Any]) -> None:
-    """Put what comes as JSON into the queue, and None when nothing more will come."""
-    with suppress(ValueError, OSError):  # closed meanwhile
+    """Put incoming JSON values into the queue, and None at the end of the input."""
+    with suppress(ValueError, OSError):  # closed in the meantime
         for line in lines:
             queue.put(json.loads(line))
     queue.put(None)
 
 
 def serve() -> None:
-    """The process, from inside: units come by its input, answers go to what was its output; ends with its caller."""
+    """The loop of the process: read units from its input, write answers to its original output, end with its caller."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # so that printed text is not read as a result
     calls: Queue[Any] = Queue()
@@ -116,14 +116,14 @@ def serve() -> None:
 
 
 def end_with_caller(calls: Queue[Any]) -> None:
-    """Take in calls; without a caller, whatever runs here ends."""
+    """Read calls from the input; when the caller is gone, end the process, whatever it runs."""
     for line in sys.stdin:
         calls.put(json.loads(line))
     kill(os.getpid())
 
 
 def outcome(call: str, arguments: dict[str, Any], answers: Any) -> str:
-    """Do one unit; why it failed, empty where it did not."""
+    """Run one unit; the reason for its failure, or an empty string."""
 
     def tell(**results: Any) -> None:
         answers.write(json.dumps({"results": results}) + "\n")
@@ -140,16 +140,16 @@ def outcome(call: str, arguments: dict[str, Any], answers: Any) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """The error on a line, with the place that raised it."""
+    """The error in one line, with the place that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
     return f"{text} ({last.filename.rpartition('/')[2]}, line {last.lineno})"
 
 
 def free() -> None:
-    """Give back the memory of the device, and the host's that copies to it lock."""
+    """Release the memory of the device, and the pinned memory of the host."""
     gc.collect()
     if cupy := sys.modules.get("cupy"):
         for pool in (cupy.get_default_memory_pool(), cupy.get_default_pinned_memory_pool()):
-            with suppress(Exception):  # where the context is lost, which the unit says
+            with suppress(Exception):  # the context may be lost, which the unit reports
                 pool.free_all_blocks()

@@ -44,7 +44,7 @@ def measure(cases: list[tuple[str, Any]], target: float) -> Row:
 
 
 def comparisons() -> Iterator[tuple[str, Comparison | str]]:
-    """Module and comparison, or why the module has none."""
+    """Pairs of a module and a comparison, or of a module and the reason why it has none."""
     for module in MODULES:
         try:
             found = importlib.import_module(f"benchmarks.peers.{module}").comparisons()

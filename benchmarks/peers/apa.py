@@ -97,7 +97,7 @@ def one_row_per_call(X: Array, y: Array, order: int, backend: str = "numba") -> 
 
 
 def comparisons() -> Iterator[tuple[str, list[Case], float]]:
-    """Question, cases with ours first, and the wanted ratio to the best of the others."""
+    """The question, the cases with ours first, and the target for the ratio of the fastest other one to ours."""
     for name in ("ar0.99", "ar0.999", "speech"):
         for order in (2, 4, 8):
             yield f"apa {name}, 128 taps, order {order}, chunks", in_chunks(*rows_of(name, 4096, 128), order), 10.0

@@ -60,7 +60,7 @@ def one_row_per_call(n: int, d: int, dense: bool, backend: str = "numba") -> lis
 
 
 def full_series(n: int, d: int, smooth: bool) -> list[Case]:
-    """All rows at once by a filter with a dense transition, and by the smoother."""
+    """Learn a whole series in one call, by a filter with a dense transition and by the smoother."""
     X, y, F, Q = scene(n, d, True)
 
     def ours() -> Any:
@@ -79,7 +79,7 @@ def full_series(n: int, d: int, smooth: bool) -> list[Case]:
 
 
 def comparisons() -> Iterator[tuple[str, list[Case], float]]:
-    """Question, cases with ours first, and the wanted ratio to the best of the others."""
+    """The question, the cases with ours first, and the target for the ratio of the fastest other one to ours."""
     for dense in (False, True):
         for d, n, wanted in ((2, 2000, 5.0), (16, 2000, 5.0), (128, 200, 1.5)):
             motion = "dense transition" if dense else "at rest"

@@ -40,7 +40,7 @@ def padasip(name: str, X: Array, y: Array, **settings: Any) -> Callable[[], obje
 
 
 def pyroomacoustics(X: Array, y: Array) -> Callable[[], object]:
-    """RLS of pyroomacoustics, which takes the newest entry of a delay line: the same work, for other rows."""
+    """RLS of pyroomacoustics, which accepts the newest entry of a delay line: the same work, for other rows."""
     from pyroomacoustics.adaptive import RLS
 
     def learn() -> None:

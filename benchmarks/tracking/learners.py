@@ -85,7 +85,7 @@ def _named_cells(measure):
             raise RuntimeError(value)
         if isinstance(value, str):
             return float("nan")  # asv's n/a
-        return max(value, workloads.FLOOR) if measure.endswith("deviation") else value  # a rounding is no regression
+        return max(value, workloads.FLOOR) if measure.endswith("deviation") else value  # rounding is not a regression
 
     return track
 
@@ -93,7 +93,7 @@ def _named_cells(measure):
 def _add(cls, measures):
     for measure, unit in measures.items():
         track = _named_cells(measure)
-        track.unit, track.version = unit, "1"  # else asv drops the history of what was but rewritten
+        track.unit, track.version = unit, "1"  # otherwise asv drops the history if the code was rewritten
         track.__name__ = f"track_{PUBLISHED.get(measure, measure)}"
         setattr(cls, track.__name__, track)
 
