@@ -77,7 +77,7 @@ class Members:
         return self._rules[i]
 
     @ComputedOnce
-    def on_reference(self) -> Members:
+    def for_host(self) -> Members:
         """These members on the reference backend; unchanged if their arrays are in host memory."""
         if self.shared.on_host:
             return self

@@ -35,7 +35,7 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
             return to_host((X[:, None] @ take(w, of))[:, 0])
     for i, part, one in _states_of_members(members, state, rows):
         one.solved_weights = solved.get(i)
-        out[part] = members.on_reference.rule(i).predict(one, to_host(rows.X)[part])
+        out[part] = members.for_host.rule(i).predict(one, to_host(rows.X)[part])
         if one.solved_weights is not None:
             solved[i], state.has_warned[i] = one.solved_weights, one.has_warned
     return out
@@ -67,7 +67,7 @@ def deviations_of_rows(members: Members, state: FleetState, rows: FleetRows, noi
         return _deviations_of_all(members, state, rows, noise_variance)
     out, inaccurate = np.empty(shape, rule.dtype), list[tuple[str, type[Warning]]]()
     for i, part, one in _states_of_members(members, state, rows):
-        own, X = members.on_reference.rule(i), to_host(rows.X)[part]
+        own, X = members.for_host.rule(i), to_host(rows.X)[part]
         with _member_named_in_errors(i), recorded_warnings(inaccurate):
             if isinstance(own, FilterRule):
                 out[part] = own.forecast_deviations(one, X, NO_INPUTS)
@@ -110,7 +110,7 @@ def _states_of_members(
     own = state if members.shared.on_host else in_host_memory(members, state.select(rows.members))
     for j, i in enumerate(rows.members.tolist()):
         arrays = own.member_arrays(i if own is state else j)
-        blank = members.on_reference.rule(i).no_rows(state.sizes)
+        blank = members.for_host.rule(i).no_rows(state.sizes)
         one = LearnerState(state.sizes, arrays, blank, int(state.n_steps[i]))
         one.has_warned = bool(state.has_warned[i])
         yield i, slice(int(rows.starts[j]), int(rows.starts[j + 1])), one

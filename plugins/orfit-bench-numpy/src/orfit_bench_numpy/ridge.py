@@ -37,7 +37,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     if not math.isfinite(energy) and not np.isfinite(X).all():
         return -1
     if out is not None:
-        predict(L.copy(), m.copy(), X, Y, ff, p.t, out)
+        predict_and_add(L.copy(), m.copy(), X, Y, ff, p.t, out)
     if is_bounded(L, m, energy, Y):
         add(L, m, X, Y, *forgetting_weights(ff, p.t, len(X)))
         return len(X)
@@ -55,7 +55,7 @@ def learn_rows(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int) -> int
     return n
 
 
-def predict(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Array) -> None:
+def predict_and_add(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Array) -> None:
     """Predict each row with the weights of the rows before it, then add it to L and m."""
     for i in range(len(X)):
         out[i] = X[i] @ solve_normal_equations(L, m)[0]
