@@ -1,4 +1,4 @@
-"""What the tests of the host share."""
+"""Fixtures shared by the tests of the host."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hypothesis import settings
 import orfit_bench as ob
 
 pytest_plugins = ["pytester"]  # runs pytest inside pytest
-settings.register_profile("tests", deadline=None)  # a busy machine is no failure
+settings.register_profile("tests", deadline=None)  # a busy machine is not a failure
 settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What the package keeps on the disk is the tests' own."""
+    """Give the tests a separate folder for files that the package caches."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -26,7 +26,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_terminal() -> Iterator[None]:
-    """The output of the tests goes to no terminal, also where the library readline has set the width of one."""
+    """Remove settings of a terminal, whose width the library readline may have set."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COLUMNS", raising=False)
         yield
@@ -34,26 +34,26 @@ def no_terminal() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def numpy_by_default() -> Iterator[None]:
-    """Learners of the tests are on NumPy unless they name a backend."""
+    """Use NumPy for learners that do not name a backend."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("orfit_bench.learners.automatic.COMPILED", "numpy")
         yield
 
 
 def assert_same_state(got: ob.Learner, want: ob.Learner) -> None:
-    """Bit for bit: arrays, dimensions, counters, settings."""
+    """Assert that arrays, dimensions, counters and settings are bitwise equal."""
     a, b = got.state(), want.state()
     assert a.identical(b), f"{a}\ndiffers from\n{b}"
 
 
 @pytest.fixture(scope="session")
 def same_state() -> Callable[[ob.Learner, ob.Learner], None]:
-    """The check that two learners will go on alike."""
+    """The assertion that two learners will continue identically."""
     return assert_same_state
 
 
 def make_rows(n: int, d: int = 3, outputs: int | None = None, seed: int = 0) -> tuple[Any, Any]:
-    """X (n, d) and y (n,) or (n, outputs), which nobody may write to."""
+    """Read-only X (n, d) and y (n,) or (n, outputs)."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n if outputs is None else (n, outputs))
     X.flags.writeable = y.flags.writeable = False
@@ -82,5 +82,5 @@ def make_cubic() -> ob.Model:
 
 @pytest.fixture(scope="session")
 def cubic() -> ob.Model:
-    """A model of one's own: two functions, a size, a start."""
+    """A user's model: two functions, a size, a start."""
     return make_cubic()

@@ -17,7 +17,7 @@ PANELS = {
 }
 STYLES = ("-", "--", "-.", ":")
 FLOOR = 1e-17
-"""Where zero is drawn on a logarithmic axis."""
+"""The value at which zero is drawn on a logarithmic axis."""
 
 
 def draw(found: Mapping[str, Mapping[str, LongStreamResult]], path: Path) -> None:

@@ -22,9 +22,9 @@ from benchmarks.gpu.workers import Worker
 from orfit_bench_cupy import METHODS
 
 START = 240.0
-"""Longest time that a first computation on the device may take: libraries are loaded from a cold disk."""
+"""Time limit in seconds of the first computation on the device, which loads libraries from a cold disk."""
 TIME_OVER = 3
-"""The status of a call that ended before all was done."""
+"""The exit status of a call that ended before everything was done."""
 
 
 def main(called: str, began: str, *arguments: str, backend: str = "cupy") -> int:

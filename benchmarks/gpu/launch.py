@@ -19,7 +19,7 @@ from benchmarks.gpu.distributions import python_path, requirements, write_metada
 from benchmarks.gpu.options import parsed
 
 SECONDS = 300.0
-"""Longest time that the imports of all packages may take, on a disk that has not been read yet."""
+"""Time limit in seconds of the imports of all packages, from a cold disk."""
 LOOK = """
 import importlib, json, re, sys, warnings
 from importlib.metadata import distributions, version
@@ -38,7 +38,7 @@ for name, least in json.loads(sys.argv[1]).items():
 have = {re.sub("[-_.]+", "-", str(d.name)).lower() for d in distributions()}
 print(json.dumps({"wrong": wrong, "have": sorted(have), "version": "%d.%d" % sys.version_info[:2]}))
 """
-"""What an interpreter lacks of the packages, and which distributions it has."""
+"""A script that prints which packages an interpreter lacks, and which distributions it has."""
 
 
 class Interpreter(NamedTuple):

@@ -16,9 +16,9 @@ from benchmarks.gpu.units import Part, Unit
 from orfit_bench_cupy import METHODS
 
 SHORT, LONG, KIT = 120.0, 240.0, 1200.0
-"""Seconds that a unit may take: a fact, a size, all checks of some methods."""
+"""Time limits in seconds of units: a fact, a size, all checks of some methods."""
 GROUP = 6
-"""Methods whose checks are a unit."""
+"""Number of methods whose checks are one unit."""
 
 
 def plan(options: argparse.Namespace, backend: str = "cupy") -> list[Part]:

@@ -12,7 +12,7 @@ from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part, Unit,
 from benchmarks.gpu.workers import Worker
 
 SHOWN = 100
-"""Characters of the results of a unit on the terminal."""
+"""Largest number of characters of the results of a unit on the terminal."""
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Call:
     folder: Path
     minutes: float
     again: bool = False
-    """Whether to do what failed, and only that."""
+    """Whether to run only the units that failed."""
     where: dict[str, Any] = field(default_factory=dict)
     say: Callable[[str], None] = lambda text: print(text, flush=True)
     began: float = field(default_factory=monotonic)

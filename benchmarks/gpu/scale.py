@@ -29,9 +29,9 @@ FLEETS: dict[str, tuple[str, dict[str, Any], int, int, int]] = {
 }
 """Method, settings, members, features, and rows of each member in a call."""
 END_STATES = {"ridge, d = 2,048": 2048, "ridge, d = 4,096": 4096, "ridge, d = 8,192": 8192}
-"""Features."""
+"""Number of features."""
 CHUNK, CHUNKS = 16_384, 8
-"""Rows of a chunk, and chunks before the weights are asked for."""
+"""Rows of a chunk, and chunks before the weights are requested."""
 FLEET_HEAD = (
     "| fleet | members | d | rows each | rows there, rows/s | rows here, rows/s | Numba, rows/s "
     "| share of the memory's rate |\n|---|--:|--:|--:|--:|--:|--:|--:|\n"

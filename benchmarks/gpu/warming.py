@@ -11,7 +11,7 @@ from orfit_bench import backends, create, methods
 from orfit_bench.models import MLP
 
 WIDTHS = (20, 500)
-"""Features: a covariance of few is worked on by the host."""
+"""Numbers of features; a covariance of few features is computed on the host."""
 
 
 def warm(tell: Tell, backend: str, method: str, dtype: str, small: bool) -> None:

@@ -240,7 +240,7 @@ def test_kernels_whose_import_replaces_those_of_others_are_left_to_their_cells(a
 
 @pytest.mark.parametrize("name", ["X", "Y"])
 def test_rows_that_a_kernel_changes_in_memory_are_noticed(name, plugin):
-    """As code in C may, and whoever sets the flag writeable."""
+    """C code can change them, as can any code that sets the flag writeable."""
 
     def learn(s, X, Y, p, out):
         rows = {"X": X, "Y": Y}[name]
@@ -303,7 +303,7 @@ class TestTargetsOfTheTestSet:
 
     @pytest.mark.parametrize(("learned", "held_out"), [(int, float), (int, str), (str, int), (bool, int)])
     def test_labels_of_another_type_are_refused(self, plugin, learned, held_out):
-        """They would all count as wrong."""
+        """They would all count as wrong predictions."""
         y = (self.X["a"].to_numpy() > 0).astype(int)
         data = Data(self.X.to_numpy(), y.astype(learned), test=(self.X.to_numpy(), y.astype(held_out)))
         plugin(streams=hook("streams", (Stream("mine", "", make=lambda: data, offers="labels"),)))
@@ -323,7 +323,7 @@ class TestTargetsOfTheTestSet:
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_subspaces_ignore_targets(self, plugin, value):
-        """Rows count in their loss whether there is a target or not."""
+        """Rows count in their loss with or without a target."""
 
         def metrics(stream, y):
             data = Data(self.X.to_numpy(), y, test=(self.X.to_numpy(), y), tasks=(0, 30, 60))

@@ -58,7 +58,7 @@ class TestCompare:
         assert [c.worse for c in gone] == [True, True]
         back = comparison.changes(changed(measured, test_error=math.nan), measured)
         assert [c.worse for c in back] == [False, False]
-        assert not comparison.changes(measured, changed(measured, share_of_limit=math.nan))  # whatever it was
+        assert not comparison.changes(measured, changed(measured, share_of_limit=math.nan))  # for any previous value
 
     def test_a_number_that_is_gone_is_worse_without_times_too(self, measured):
         untimed = changed(measured, timed_runs=0.0)

@@ -1,4 +1,4 @@
-"""What the executor makes of the replies of workers, without a cluster."""
+"""How the executor handles the replies of workers, without a cluster."""
 
 import pickle
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ CELLS = {cell.key: cell for cell, _ in suite("lms", "rls", "nlms").cells()}
 
 
 class Replies(list):
-    """Futures with scripted values, in place of `AsFinished`: those added come last."""
+    """Futures with scripted values that replace `AsFinished`; added ones come last."""
 
     def __init__(self, client, futures, resource):
         super().__init__(futures)
@@ -32,7 +32,7 @@ class Replies(list):
 
 
 def run(monkeypatch, answer):
-    """Run all cells; `answer(kernels, cell)` is what a worker does whose server has these kernels."""
+    """Run all cells; `answer(kernels, cell)` replaces a worker whose server has these kernels."""
 
     def submit(_, server, order, **more):
         (kernels, _), ((cell, *_),) = pickle.loads(server.prepare)[1], pickle.loads(order.work)[1:]

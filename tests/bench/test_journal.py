@@ -16,7 +16,7 @@ from orfit_bench.jobs.journal import Journal
 
 class TestJournal:
     def interrupted(self, path, after):
-        """Run until `after` cells are done, as if the user had stopped it there."""
+        """Run until `after` cells are done, as if the user had then stopped the run."""
 
         def stop(done, total, record):
             if record and done == after:

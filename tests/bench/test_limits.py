@@ -1,4 +1,4 @@
-"""The limits of the benchmarks: as the methods declare them, and changed only together with their page."""
+"""The limits of the benchmarks: they equal those that the methods declare, and change only together with their page."""
 
 import hashlib
 from pathlib import Path
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = next((ROOT / "docs/decisions").glob("0030-*.md"))
 LETTERS = {"d": 70, "c": 3, "m": 11, "b": 5, "n": 20}
 SIZES = {"feature": 70, "parameter": 70, "output": 3, "gradients": 1, "count": 11, "direction": 11, "input": 20}
-USES = {  # settings with which a declaration means what a name means
+USES = {  # the settings that a name of a limit stands for
     "apa": {"projection_order": 5},
     "orfit": {"memory": 20},
     "orfit, unlimited": {"memory": None},

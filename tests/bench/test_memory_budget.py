@@ -10,7 +10,7 @@ from orfit_bench.bench import Cell, Suite, run, run_cell
 
 
 class TestMemoryBudget:
-    """Metrics that would take more memory than the budget are not computed, and the notes say why."""
+    """Metrics that would need more memory than the budget are not computed, and the notes say why."""
 
     def test_metric_above_budget_is_noted(self):
         cell = Cell("rls", "numpy", "regression", stream_settings={"n": 200, "d": 8})

@@ -1,4 +1,4 @@
-"""Rows that a run standardizes and gives an intercept."""
+"""Runs that standardize rows and add an intercept."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Files of results: shown, of earlier versions, damaged."""
+"""Files of results: shown, from earlier versions, damaged."""
 
 import errno
 import gzip
@@ -48,7 +48,7 @@ def test_show_passes_no_escapes_on_to_a_terminal(variable, measured, tmp_path):
     hostile = measured.copy(deep=True)
     hostile[variable] = hostile[variable].dims, np.full(hostile[variable].shape, "\x1b[31mred\x07\x9b2J")
     results.write(hostile, tmp_path / "r.nc")
-    shown = CliRunner().invoke(main, ["show", str(tmp_path / "r.nc")], color=True).output  # as on a terminal
+    shown = CliRunner().invoke(main, ["show", str(tmp_path / "r.nc")], color=True).output  # like on a terminal
     assert "red" in shown
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
 
@@ -122,7 +122,7 @@ def test_damaged_file_is_a_usage_error(measured, tmp_path, tries):
             damaged[place] = rng.integers(256)
         (tmp_path / "b.nc").write_bytes(damaged)
         reported = call("show", tmp_path / "b.nc")
-        assert reported.exit_code in (0, 2), reported.output  # 0 where no number of the table is hit
+        assert reported.exit_code in (0, 2), reported.output  # 0 if no number of the table is hit
     part = measured.copy()
     del part.attrs["machine"]
     of |= files(tmp_path, c=part)
@@ -140,7 +140,7 @@ def written(tmp_path_factory):
 
 
 class TestIntactFiles:
-    """What keeps a file from being read is no damage of it."""
+    """Files that cannot be read but are not damaged."""
 
     def test_a_lack_of_memory(self, written, tmp_path, monkeypatch):
         def allocate(*_, **__):

@@ -1,4 +1,4 @@
-"""What the machine allows: measured, kept, read again, and used as the limit of a throughput."""
+"""The limits of the machine: measured, stored, read again, and used as the limit of a throughput."""
 
 import json
 import os

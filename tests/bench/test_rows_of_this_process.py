@@ -1,4 +1,4 @@
-"""Streams that are objects: cells of other rows are not taken over, merged away or overwritten."""
+"""Streams that are objects: cells of other rows are not reused, merged or overwritten."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class TestRun:
         plugin(streams=hook("streams", (Stream("own", "", lambda: Data(np.eye(2), np.ones(2))),)))
         with pytest.raises(ValueError, match=r"stream 'own' was registered in this process.* pass isolate=False"):
             run(suite("lms", streams=["own"], rows=[]))
-        assert run(suite("lms"))["status"].values == ["ok"]  # needs nothing of this process
+        assert run(suite("lms"))["status"].values == ["ok"]  # does not depend on this process
 
     def test_a_worker_gives_the_same_numbers(self):
         before = dict(os.environ)

@@ -1,4 +1,4 @@
-"""Orders of the rows: views of a stream that gather what is asked for, the same for the same seed."""
+"""Orders of the rows: views of a stream that gather the requested rows, the same for the same seed."""
 
 import numpy as np
 import pytest
@@ -21,19 +21,19 @@ LEARNERS = [
 
 
 def numbered(n, d=3, **more):
-    """Rows that tell their number: row i of X is (i, i, ...), of y it is -i."""
+    """Rows that contain their number: row i of X is (i, i, ...), of y it is -i."""
     return Data(np.repeat(np.arange(n)[:, None], d, 1).astype(float), -np.arange(n, dtype=float), **more)
 
 
 def visits(data):
-    """Which rows the data go through."""
+    """The numbers of the rows in the order of the data."""
     X, y = np.asarray(data.X), np.asarray(data.y)
     np.testing.assert_array_equal(X[:, 0], -y)  # rows and targets stay together
     return X[:, 0].astype(int)
 
 
 class OnlySlices:
-    """Rows as a file offers them, and how many were read."""
+    """Rows with slices only, as in a file, and the count of rows read."""
 
     def __init__(self, rows):
         self._rows, self.read = rows, 0
@@ -144,7 +144,7 @@ def test_learning_the_view_is_learning_its_rows(maker, method, settings, same_st
 
 
 def test_multi_pass_sgd_ends_where_one_pass_of_orfit_does():
-    """Thesis, Corollary 4, with a new order each pass."""
+    """Thesis, Corollary 4, with a new order in each pass."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((5, 12)), rng.standard_normal(5)
     sgd = ob.create("sgd", step_size=1 / (X * X).sum(1).max())

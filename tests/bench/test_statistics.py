@@ -1,4 +1,4 @@
-"""Means with intervals, and methods two by two, against other roads to the same numbers."""
+"""Means with intervals, and comparisons of two methods, against other ways to compute the same numbers."""
 
 from itertools import product
 from math import isnan, nan
@@ -12,7 +12,7 @@ from orfit_bench.bench.statistics import FEWEST, comparisons, distinct, estimate
 
 
 def pair(ours, theirs, dtype="float64", **more):
-    """lms and rls with these errors, a seed each."""
+    """Results of lms and rls with these errors, one seed each."""
     cells = [
         created(method, seed=seed, test_error=error, dtype=dtype, **more)
         for method, errors in (("lms", ours), ("rls", theirs))
@@ -46,7 +46,7 @@ def test_holm_by_hand():
 
 class TestPairs:
     def test_against_all_signs(self):
-        """The p of Wilcoxon's test is the share of all sign patterns at least as far from balance."""
+        """The p value of Wilcoxon's test is the share of all sign patterns that are at least as far from balance."""
         ours, theirs = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [1.1, 2.9, 2.8, 5.0, 6.5, 7.1, 10.0]
         differences = np.array([2 * (a - b) / (a + b) for a, b in zip(ours, theirs, strict=True)])
         ranks = np.argsort(np.argsort(np.abs(differences))) + 1
@@ -107,7 +107,7 @@ class TestPairs:
         cells = [created(m, seed=s, test_error=e) for m, e in (("lms", 2.0), ("rls", 1.0)) for s in range(8)]
         results = table(cells)
         assert comparisons(results)[0].losses == 8
-        results["rows_hash"].values[:] = "0123456789abcdef"  # as those of a file
+        results["rows_hash"].values[:] = "0123456789abcdef"  # like the hash of a file
         (found,) = comparisons(results)
         assert (found.wins, found.losses, found.ties) == (0, 1, 0)
         assert isnan(found.p)

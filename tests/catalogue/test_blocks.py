@@ -37,7 +37,7 @@ def test_rows_of_very_different_size_are_fitted_in_one_block(method):
 
 @pytest.mark.parametrize("method", ["icl", "orfit", "rls"])
 def test_a_block_with_a_repeated_row_takes_the_least_squares_compromise(data, method):
-    """Eq. (3.10) with the pseudo-inverse; rows that the memory spans already are left out."""
+    """Eq. (3.10) with the pseudo-inverse; rows in the span of the memory are left out."""
     X, Y, _ = data
     settings = {"forgetting_factor": 0.0} if method == "rls" else {}
     learner = ob.create(method, **settings).step(X[:2], Y[:2])
@@ -101,7 +101,7 @@ def test_random_summary_keeps_each_direction_equally_often(data):
 
 
 def second_step(method, w, P, J, e):
-    """The weights after a second row, P being the projection off what the first one stored."""
+    """The weights after a second row, where P projects onto the complement of the stored directions."""
     inverse = np.linalg.pinv
     return {
         "lms": lambda: w + STEP * J.T @ e,
@@ -162,7 +162,7 @@ def test_rls_on_a_model_is_the_recursion_in_information_form(data, cubic, ff):
 
 
 def test_outputs_that_nearly_coincide_lose_no_digits():
-    """J J' would square what is already small; apa of order 1 is the same rule."""
+    """J J' would square a number that is already small; apa of order 1 is the same rule."""
     x, y, near = 1e3 * np.ones((1, 3)), [[1e3, -1e3]], 1 + 1e-5
     model = ob.Model("twin", lambda w, X: np.stack([X @ w, near * (X @ w)], 1), lambda w, x: np.stack([x, near * x]), 3)
     same = {"model": model, "initial_weights": np.zeros(3), "step_size": 1.0, "eps": 1e-8}
@@ -177,7 +177,7 @@ def test_rls_without_a_prior_learns_the_linear_model_only(cubic):
 
 
 def test_apa_does_not_blow_up_on_rows_that_nearly_coincide():
-    """Their difference, a billionth of them, counts as dependent: w goes to the compromise of the two labels."""
+    """Their difference, a billionth of them, counts as dependent: w moves to the compromise between the two labels."""
     x, z = np.array([1.0, 2.0, 0.5]), np.array([2.0, -1.0, 0.0])
     learner = ob.create("apa", step_size=1.0, eps=0.0).partial_fit([x, x + 1e-9 * z], [1.0, 2.0])
     np.testing.assert_allclose(learner.predict([x]), 1.5, atol=1e-6)

@@ -19,12 +19,12 @@ STATEMENTS = {
     "survey": "Theorem 1, Theorem 2, Theorem 3, Theorem 4, Theorem 5, Theorem 6, Theorem 7, Proposition 1, "
     "Proposition 2, Proposition 3, Lemma 1, Lemma 2, Lemma 3",
 }
-"""All that the sources number; the least-squares notes, the slides and the Krasulina paper number equations only."""
+"""All numbered statements of the sources; the other sources number only equations."""
 
 
 @pytest.mark.parametrize("case", [c for c in laws.cases() if not c.methods], ids=lambda case: case.law.name)
 def test_theorems_of_no_learner_hold(case):
-    """The laws of methods are checks of the conformance kit."""
+    """The laws of methods are checks of the conformance kit, and not tested here."""
     for name in data_sets_of(case.law):
         found = laws.measure_law(case, name)
         assert not found.inconclusive
@@ -40,7 +40,7 @@ def test_every_statement_of_the_sources_is_a_law():
 
 
 def citations(source):
-    """(document, statement) pairs in a text such as "thesis, Proposition 2 and Theorem 3; survey, Theorems 4 and 5"."""
+    """(document, statement) pairs in, for example, "thesis, Proposition 2 and Theorem 3; survey, Theorems 4 and 5"."""
     for part in source.split(";"):
         document = part.split(",")[0].strip()
         for kind, numbers in re.findall(r"(Theorem|Lemma|Proposition|Corollary)s? (\d+(?: and \d+)?)", part):
@@ -51,13 +51,13 @@ def citations(source):
 def test_every_method_has_laws_and_all_but_greedy_a_batch_solution():
     for method in registry().methods.values():
         assert method.theory.laws, f"{method.name} has no law"
-        unknown = method.state.layered or method.kind == "subspace"  # whose C no batch problem fixes
+        unknown = method.state.layered or method.kind == "subspace"  # whose C is not determined by a batch problem
         assert method.theory.batch or method.name == "greedy" or unknown
 
 
 @pytest.mark.parametrize(("name", "settings"), EVERY, ids=stated)
 def test_batch_solutions_agree_with_the_learners(name, settings):
-    """The deviation metric's truth, with several outputs and a repeated row, also where the step changes."""
+    """The exact solution of the deviation metric, with several outputs and a repeated row, also if the step changes."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((9, 6)) / 3
     X[4] = X[1]
@@ -80,7 +80,7 @@ def test_bound_increases_with_rows_and_condition():
 @pytest.mark.parametrize("write", [np.nan, 0.0, 1e150], ids=["nan", "nothing", "huge"])
 @pytest.mark.parametrize("method", [m for m in METHODS if m.name != "greedy"], ids=lambda m: m.name)
 def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
-    """No law may hide NaN behind max(), nor compare a learner with itself alone."""
+    """A law must not hide NaN in max(), nor compare a learner only with itself."""
 
     def spoil(s):
         for name in set(s._fields) - {"count"}:
@@ -119,7 +119,7 @@ BOUNDS = {"survey, Theorem 2"}
 
 
 class Perturbed:
-    """The reference kernel of a method, an entry of every field a millionth off after each step."""
+    """The reference kernel of a method, with an entry of every field a millionth off after each step."""
 
     def __init__(self, method):
         self.real = registry().kernel("numpy", method)
@@ -189,7 +189,7 @@ INEQUALITIES = {
     "warns_once_half_of_the_digits_are_lost",
     *("warns_on_precision_loss", "filter_warns_on_precision_loss", "layer_warns_on_precision_loss"),
 }
-"""Laws that bound something, or say yes or no, with room for more than a millionth."""
+"""Laws that state a bound or a yes-or-no property, which a change of a millionth need not break."""
 
 
 def _ratio(method, law, data_set, backend="rubbish"):

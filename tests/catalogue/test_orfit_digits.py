@@ -1,4 +1,4 @@
-"""ORFit says when a memory that forgets large directions loses its digits, and predicts seen rows until it does."""
+"""ORFit warns when a memory that forgets large directions loses digits, and predicts seen rows until then."""
 
 import warnings
 from decimal import Decimal, localcontext
@@ -36,7 +36,7 @@ def exact_weights(X, y, memory):
 
 
 def learn_silently(learner, X, y, size):
-    """Learn in chunks; returns how many warnings there were."""
+    """Learn in chunks; returns the number of warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ob.AccuracyWarning)
         for i in range(0, len(X), size):
@@ -68,7 +68,7 @@ def test_a_memory_of_few_directions_keeps_its_digits(backend, dtype, summary, me
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_seen_rows_are_predicted_as_by_exact_arithmetic_until_the_warning(backend):
-    """With 40 memories of half of the rank or more, in streams where errors grow fast, slowly or by chance."""
+    """Memories of half of the rank or more, in 40 streams in which errors grow fast, slowly or by chance."""
     marked, worst = 0, 0.0
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""RLS says when its digits go: exact until a warning, an error before the numbers are wrong, never silence."""
+"""RLS reports lost digits: it is exact until a warning, and refuses rows before its numbers are wrong."""
 
 import warnings
 
@@ -41,7 +41,7 @@ def exact(X, y, ff, ridge=1.0):
 
 
 def follow(make, d, ff, n, dtype="float64", chunk=50):
-    """Learn until the end or an error; the worst error of predictions before the first warning, and what was said."""
+    """Learn until the end or an error; the worst error of predictions before the first warning, and the messages."""
     rng = np.random.default_rng(0)
     X = make(rng, n, d).astype(dtype).astype(float)
     y = (X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(n)).astype(dtype).astype(float)
@@ -120,7 +120,7 @@ def test_long_streams_do_not_underflow():
 
 @pytest.mark.parametrize("curvature", [-0.5, -1e-7])
 def test_a_pivot_that_lost_its_sign_is_refused(curvature):
-    """No exact arithmetic gives s = ff + x'P x below ff."""
+    """In exact arithmetic s = ff + x'P x is never below ff."""
     state = ob.create("rls").partial_fit(np.eye(3), np.ones(3)).state()
     state["P"].values[0, 0] = curvature
     learner = ob.restore(state)
@@ -131,7 +131,7 @@ def test_a_pivot_that_lost_its_sign_is_refused(curvature):
 
 @pytest.mark.parametrize(("ff", "energy", "says"), [(0.1, 1e10, True), (0.1, 1e9, False), (1.0, 1e14, True)])
 def test_row_much_larger_than_the_prior(ff, energy, says):
-    """What a step leaves of x'P x is rounded by eps s / ff; without forgetting that is said, not refused."""
+    """After a step x'P x has an error of eps s / ff; without forgetting this is a warning, not a refusal."""
     learner = ob.create("rls", forgetting_factor=ff)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -17,7 +17,7 @@ Same = Callable[[ob.Learner, ob.Learner], None]
 
 @pytest.mark.parametrize("method", ORTHONORMAL)
 def test_a_rotated_start_spans_the_same_ever_after(method: str) -> None:
-    """C Q in place of C gives C_new Q': no direction within the span is preferred."""
+    """C Q in place of C gives the same span: no direction within the span is preferred."""
     turn = np.linalg.qr(np.random.default_rng(5).standard_normal((2, 2)))[0]
     start = np.random.default_rng(6).standard_normal((4, 2))
     one, other = (ob.create(method, initial_basis=C).partial_fit(X) for C in (start, positive_qr(start) @ turn))
@@ -175,7 +175,7 @@ def test_incremental_pca_takes_all_that_its_singular_values_can_hold(same_state:
 
 @pytest.mark.parametrize("method", ORTHONORMAL)
 def test_a_step_that_drowns_the_other_directions_is_refused(method: str, same_state: Same) -> None:
-    """C + step y y'C is finite, but its second direction would be rounding alone."""
+    """C + step y y'C is finite, but its second direction would be only rounding."""
     learner = ob.create(method, step_size=1.0).partial_fit(X)
     before = learner.copy()
     with pytest.raises(ob.DivergedError, match="too few digits"):
@@ -202,14 +202,14 @@ def test_implicit_krasulina_refuses_a_row_whose_energy_overflows(same_state: Sam
     with pytest.raises(ob.DivergedError):
         learner.partial_fit(1e153 * X[:1])
     same_state(learner, before)
-    C = basis(learner.step(1e153 * X[:2]))  # a block has no such energy
+    C = basis(learner.step(1e153 * X[:2]))  # a block does not need this energy
     np.testing.assert_allclose(projection(C) @ X[:2].T, X[:2].T, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e140])
 @pytest.mark.parametrize("method", ["implicit_krasulina", "incremental_pca"])
 def test_the_subspace_does_not_depend_on_the_scale(method: str, scale: float) -> None:
-    """Rows times a number, the step over its square: the same subspace."""
+    """Rows multiplied by a number and a step divided by its square give the same subspace."""
 
     def learned(scale: float) -> Any:
         more = {} if method == "incremental_pca" else {"step_size": 0.01 / scale**2, "initial_basis": np.eye(4)[:, :2]}

@@ -27,7 +27,7 @@ def test_merging_counts_rows_and_leaves_the_other(method: str, same_state: Same)
     assert (a.n_samples_seen_, a.state().attrs["t"]) == (9, 6)
     C = a.partial_fit(X).components_
     np.testing.assert_allclose(C @ C.T, np.eye(2), atol=1e-13)
-    same_state(ob.create(method).merge(b), b)  # into one that has seen nothing
+    same_state(ob.create(method).merge(b), b)  # into a learner without rows
     same_state(b.merge(ob.create(method)), before)
 
 
@@ -82,7 +82,7 @@ def test_free_bases_merge_to_their_mean_by_rows(method: str) -> None:
 
 @pytest.mark.parametrize("method", FREE)
 def test_free_bases_average_in_rounds(method: str) -> None:
-    """Eq. (18) with equal weights; each learner keeps its step count and goes on alone."""
+    """Eq. (18) with equal weights; each learner keeps its step count and continues separately."""
     learners = [ob.create(method, step_size=0.1, initial_basis=np.eye(4)[:, :2]).partial_fit(X[i::3]) for i in range(3)]
     learners[2].partial_fit(X)
     mean = np.mean([basis(learner) for learner in learners], axis=0)
@@ -131,7 +131,7 @@ def test_orthonormal_bases_merge_to_the_leading_directions_of_both_projections(m
 
 @pytest.mark.parametrize("method", ORTHONORMAL)
 def test_signs_and_rotations_do_not_matter_to_a_merge(method: str) -> None:
-    """Against a plain mean of C, which vanishes where one learner holds -C."""
+    """Unlike a plain mean of C, which is zero if one learner has -C."""
     from dataclasses import replace
 
     from orfit_bench.state.merging import side

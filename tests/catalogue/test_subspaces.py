@@ -32,7 +32,7 @@ def test_all_subspace_methods_are_tested_here() -> None:
 
 
 def dense_step(method: str, C: Any, A: Any, step: float) -> Any:
-    """The rules as they are printed, with dense inverses."""
+    """The rules as printed, with dense inverses."""
     Y, N = A.T, len(A)
     if method == "oja":
         return positive_qr(C + step / N * Y @ Y.T @ C)
@@ -59,7 +59,7 @@ def test_steps_are_those_of_the_formulas_with_their_schedule(method: str, size: 
 @pytest.mark.parametrize("k", [1, 3], ids=["k=1", "k=3"])
 @pytest.mark.parametrize("method", METHODS)
 def test_components_are_orthonormal_for_rows_of_any_shape(method: str, k: int, shape: tuple[int, int]) -> None:
-    """Also k = d, where the subspace is everything."""
+    """Also for k = d, where the subspace is the whole space."""
     n, d = shape
     rows = np.random.default_rng(2).standard_normal(shape)
     learner = ob.create(method, n_components=k).partial_fit(rows[:2]).step(rows[2:])
@@ -98,7 +98,7 @@ def test_sanger_with_the_steps_of_the_implicit_rule_is_the_implicit_rule() -> No
 
 
 def test_implicit_krasulina_takes_one_row_alike_by_both_equations() -> None:
-    """A flush of one row goes by (13), a batch that repeats a row by (12): the mean of two equal rows is that row."""
+    """A flush of one row uses (13), a batch that repeats a row (12): the mean of two equal rows is that row."""
     start = np.random.default_rng(8).standard_normal((4, 2))
     by_row = ob.create("implicit_krasulina", initial_basis=start, batch_size=2).partial_fit(X[:1]).flush()
     by_batch = ob.create("implicit_krasulina", initial_basis=start).step(X[[0, 0]])
@@ -118,7 +118,7 @@ def test_incremental_pca_equals_that_of_scikit_learn_on_centred_rows() -> None:
 
 @pytest.mark.parametrize("method", STEPPED)
 def test_defaults_learn_standardised_rows(method: str) -> None:
-    """Each comes near the least compression loss on rows of variance 1."""
+    """Each method comes near the least compression loss on rows of variance 1."""
     rng = np.random.default_rng(10)
     rows = rng.standard_normal((2000, 20)) / np.sqrt(np.arange(1, 21)) @ np.linalg.qr(rng.standard_normal((20, 20)))[0]
     rows /= rows.std(axis=0)
@@ -193,7 +193,7 @@ def check_kept_inverse(n: int, make: Callable[[], Any], step: float) -> None:
     learner = ob.create("implicit_krasulina", n_components=10, step_size=step)
     for lo in range(0, n, len(rows)):
         learner.partial_fit(rows[: min(len(rows), n - lo)])
-    assert learner.state().attrs["t"] % 1000 == 0  # as long after a recomputation as can be
+    assert learner.state().attrs["t"] % 1000 == 0  # the last step before a recomputation
     assert 0 < off_inverse(learner) < 1e-10
 
 

@@ -1,4 +1,4 @@
-"""Cells on a cluster of Dask: the same results as without, each cell once, whatever is killed."""
+"""Cells on a Dask cluster: the same results as without, each cell once, whichever process is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiments of papers come with plugins: what one declares, and what the command makes of it."""
+"""Experiments of papers come with plugins: their declarations, and how the command uses them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASKED: list[tuple[Experiment, Request]] = []
 
 
 def run(experiment: Experiment, request: Request) -> Reproduced:
-    """Takes one cell over, computes one, and leaves what it was asked in ASKED."""
+    """Reuse one cell, compute one, and store the request in ASKED."""
     ASKED.append((experiment, request))
     request.progress(1, 2, "")
     request.progress(2, 2, "second")
@@ -35,7 +35,7 @@ def invoke(*arguments: str) -> Result:
 
 @pytest.fixture
 def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A plugin with one experiment, the only ones that there are."""
+    """A plugin with one experiment, which is the only plugin."""
     others = [p for p in registry().plugins if not p.offers.get("experiments")]
     monkeypatch.setattr(registry_module, "_registry", Registry(others))
     monkeypatch.setitem(sys.modules, "papers_of_tests", SimpleNamespace(run=run))  # type: ignore[misc]

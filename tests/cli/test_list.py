@@ -104,7 +104,7 @@ class TestList:
     ids="-".join,
 )
 def test_lines_fit_80_columns_without_broken_words(command, monkeypatch):
-    """Columns may be left out, which --wide shows."""
+    """Columns may be left out; --wide shows them."""
     monkeypatch.setenv("COLUMNS", "10000")
     known = set(invoke(*command).output.split())
     monkeypatch.setenv("COLUMNS", "80")

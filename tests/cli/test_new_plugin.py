@@ -1,4 +1,4 @@
-"""New plugins: what is written conforms as it stands, and nothing is written by halves."""
+"""New plugins: the written plugin conforms without changes, and nothing is written partially."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(report.counts["passed"], sorted({r.backend for r in report.results}), sort
 
 
 METHODS = ("classification", "filter", "subspace")
-"""The kinds of methods besides regression."""
+"""The kinds of methods other than regression."""
 KERNELS = ("method", *METHODS, "backend", "both")
 """The kinds of plugins that have kernels."""
 
@@ -58,7 +58,7 @@ def folder(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Path:
-    """The same, found as if it were installed."""
+    """The folder of that plugin, found as if it were installed."""
     return install(folder)
 
 
@@ -178,7 +178,7 @@ def every_kind(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(*arguments: str | Path, **environment: str) -> None:
-    """Run a module in a process of its own, which finds nothing wrong."""
+    """Run a module in a separate process, and assert that it reports no problem."""
     command, env = [sys.executable, "-m", *map(str, arguments)], os.environ | environment
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env)
     assert done.returncode == 0, done.stdout

@@ -149,7 +149,7 @@ class TestRun:
 
 
 def plain(text):
-    """The text without the colours of a terminal."""
+    """The string without the colours of a terminal."""
     return re.sub("\x1b\\[[0-9;]*m", "", text)
 
 
@@ -169,7 +169,7 @@ def test_a_damaged_entry_of_the_journal_is_one_line(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals to open")
 class TestNarrowTerminal:
     def on_terminal(self, columns, *arguments, folder, kind, stderr=False):
-        """What the command writes on a terminal of so many columns."""
+        """The output of the command on a terminal with this number of columns."""
         reader, writer = os.openpty()
         environment = {**os.environ, "COLUMNS": str(columns), "TERM": kind}
         command = [*COMMAND, *map(str, arguments)]
@@ -220,7 +220,7 @@ class TestNarrowTerminal:
         lines = output.replace("\r", "").splitlines()
         assert lines[0].startswith("Error: no method, backend, stream")
         assert max(map(len, lines)) <= 50
-        assert "rotated_digits" in output  # names are whole
+        assert "rotated_digits" in output  # names are not cut
 
     def test_the_names_of_settings_are_complete(self, tmp_path):
         output = self.on_terminal(30, "list", "rls", folder=tmp_path, kind="xterm")

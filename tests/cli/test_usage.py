@@ -124,7 +124,7 @@ class TestUsage:
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
     def test_a_pipe_is_not_replaced(self, tmp_path):
-        os.mkfifo(tmp_path / "pipe")  # never a real device here: a fault would destroy the machine's own
+        os.mkfifo(tmp_path / "pipe")  # not a real device, which a fault could destroy
         result = invoke("run", "--method", "lms", "--output", tmp_path / "pipe")
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr.startswith(f"Error: {tmp_path / 'pipe'}: not a regular file")
@@ -167,7 +167,7 @@ class TestUsage:
 
     @pytest.mark.skipif(not hasattr(select, "poll"), reason="no poll on this system")
     def test_closed_stdout_is_no_error(self):
-        """As `orfit-bench list | head -1`: the rest has nowhere to go."""
+        """As in `orfit-bench list | head -1`, where the rest cannot be written."""
         with subprocess.Popen([*COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
             started.stdout.close()
             assert (started.stderr.read(), started.wait()) == ("", 1)

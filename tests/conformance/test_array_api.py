@@ -1,4 +1,4 @@
-"""Backends on libraries of the Python array API standard: array-api-strict, and PyTorch where it is installed."""
+"""Backends on libraries of the Python array API standard: array-api-strict, and PyTorch if it is installed."""
 
 from __future__ import annotations
 

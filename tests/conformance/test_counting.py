@@ -1,4 +1,4 @@
-"""Operations are counted alike, whether a kernel calls a function of NumPy or a method of the array."""
+"""Operations are counted the same way for functions of NumPy and for methods of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of streams, metrics and models find what is wrong."""
+"""Checks of streams, metrics and models find faults."""
 
 import itertools
 import sys
@@ -14,7 +14,7 @@ from orfit_bench.spec import Data, Experiment, Metric, Stream
 
 X, Y = np.ones((6, 2)), np.arange(6.0)
 KEPT = np.ones((6, 2))
-"""An array that streams return each time, changed."""
+"""An array that streams change and return each time."""
 COUNT = itertools.count()
 METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
 
@@ -181,7 +181,7 @@ def test_models(change, found):
 
 
 def coarse(result):
-    """The same in float32."""
+    """The model with functions that compute in float32."""
     return tuple(map(coarse, result)) if isinstance(result, tuple) else result.astype(np.float32)
 
 
@@ -192,7 +192,7 @@ def test_functions_in_float32_are_right_to_their_digits(name):
         return coarse(tuple(factor * a for a in result) if isinstance(result, tuple) else factor * result)
 
     assert check_model(replace(MODEL, **{"name": "own", name: computed})) == []
-    if name != "layers":  # of which only the direction counts
+    if name != "layers":  # only the direction matters
         wrong = replace(MODEL, **{"name": "own", name: lambda *arguments: computed(*arguments, factor=1.01)})
         assert len(check_model(wrong)) >= 1
 

@@ -1,4 +1,4 @@
-"""Failures as messages: what is one message, and in which order they are listed."""
+"""Failures as messages: which failures share a message, and the order of messages."""
 
 from __future__ import annotations
 

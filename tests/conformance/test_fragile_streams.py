@@ -1,4 +1,4 @@
-"""Streams and metrics that hang, crash or leave take down neither the kit nor each other."""
+"""Streams and metrics that hang, crash or exit affect neither the kit nor each other."""
 
 from __future__ import annotations
 

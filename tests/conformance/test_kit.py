@@ -1,4 +1,4 @@
-"""The conformance kit against learners with one thing wrong each and against right ones; and what its totals admit."""
+"""The conformance kit on learners with one fault each and on correct ones, and its totals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_every_check_catches_a_fault():
 
 
 def test_every_fault_is_caught_by_two_checks():
-    """Let another check, with other rows and another argument, catch a new fault, too."""
+    """If this fails for a new fault, add a check with other rows and another argument that also detects it."""
     assert not [name for name, fault in FAULTS.items() if len(fault.noticed_by) == 1]
 
 
@@ -91,7 +91,7 @@ def test_base_of_the_faults_is_correct(method, reference, dtype):
 
 
 def jittered(a: Any) -> Any:
-    """The next number up or down, by the lowest bit of each, so that it does not matter how the stream is cut."""
+    """The next number up or down, by the lowest bit of each, so that the result does not depend on the chunks."""
     plain = np.ascontiguousarray(a).view(np.ndarray)
     odd = plain.view(f"i{a.itemsize}") % 2
     largest = np.copysign(np.finfo(a.dtype).max, plain)
@@ -99,12 +99,12 @@ def jittered(a: Any) -> Any:
 
 
 def jittery(kernel: Any) -> Any:
-    """A kernel to which every number is one rounding off, as another order of the same sums would make it."""
+    """A kernel for which every number is one rounding off, as after another order of the same sums."""
     return PerturbedKernel(kernel, jittered)
 
 
 def passes_as_echo(*methods: str, changed: Any = lambda kernel: kernel, **more: Any) -> None:
-    """The reference, changed, under another name, claiming no device."""
+    """Assert that the changed reference passes the kit under another name, without a device."""
     ob.register(offering("echo", {name: changed(registry().kernel("numpy", name)) for name in methods}), "echo")
     try:
         found = conform("echo", backends=["echo"], **more)
@@ -350,7 +350,7 @@ def test_flops_of_a_product_do_not_depend_on_its_form(product):
 
 
 def test_a_run_without_the_reference_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A backend is not conforming because the one that would contradict it has been lost."""
+    """A backend does not conform just because the reference, which could contradict it, is missing."""
     monkeypatch.delitem(registry().backends, "numpy")
     plan = [PlannedCheck("one_row", "lms", "numba", "float64", 0)]
     assert declarations(plan).problems == [

@@ -1,4 +1,4 @@
-"""What a kernel leaves out by its LACKS: capabilities and settings are skipped with the reason, and counted."""
+"""Capabilities and settings that a kernel leaves out by LACKS are skipped with the reason, and counted."""
 
 from __future__ import annotations
 

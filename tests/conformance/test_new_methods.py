@@ -1,4 +1,4 @@
-"""Methods of other authors, which no reference helps to judge: faulty learners fail, and right ones pass."""
+"""Methods of other authors without a reference: faulty learners fail, and correct ones pass."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def kernel(step: Step = lambda w, change, x, y, e: w + change) -> SimpleNamespac
 
 
 def torn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Change weight after weight, until one would be infinite."""
+    """Change one weight after another, until one would be infinite."""
     for i, x in enumerate(X):
         f = x @ s.w
         if out is not None:
@@ -98,7 +98,7 @@ SUBSPACE = replace(
 
 
 def one_component(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """The first component alone; the second stays zero."""
+    """Only the first component; the second stays zero."""
     s.basis[:, 1:] = 0
     for i, x in enumerate(X):
         c = s.basis[:, 0] + p.step_size[i] * x * (x @ s.basis[:, 0])
@@ -195,7 +195,7 @@ def signs_only(settings: Any, steps: int, X: Array, Y: Array, is_step: bool, lin
 
 
 def perceptron(create: Any, rows: Any) -> spec.Measured:
-    """The recursion on signs."""
+    """The perceptron rule: a recursion on signs."""
     X, y = rows.X[:60], np.where(rows.y[:60] > 0, 1.0, -1.0)
     w = np.zeros(X.shape[1])
     for x, target in zip(X, y, strict=True):

@@ -1,4 +1,4 @@
-"""The check that mixes everything a learner can do sees what single checks would miss."""
+"""The check that mixes all operations of a learner detects faults that single checks would miss."""
 
 import pytest
 

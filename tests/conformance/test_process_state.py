@@ -34,12 +34,12 @@ CHANGES: dict[str, Callable[[], object]] = {
     "garbage collection": gc.disable,
     "a signal handler": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
 }
-"""What a kernel changes, each time to the same value."""
+"""Changes that a kernel makes, each time to the same value."""
 
 
 @pytest.fixture
 def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything is restored after the test."""
+    """Restore everything after the test."""
     before = locale.setlocale(locale.LC_ALL)
     monkeypatch.setenv("OWN_VARIABLE", "to be removed")
     with process_state.altered(["OWN_VARIABLE"]):
@@ -78,7 +78,7 @@ def test_all_that_must_not_change_has_a_change() -> None:
 
 
 def temporarily() -> None:
-    """Change and restore, as a library may."""
+    """Change and restore state, as a library may."""
     with np.errstate(all="raise"), warnings.catch_warnings(), decimal.localcontext() as context:
         warnings.simplefilter("error")
         context.prec = 5

@@ -37,19 +37,19 @@ def equals_the_recursion(create: Callable[..., Any], rows: Any) -> Measured:
 
 
 def compares_nothing(create: Callable[..., Any], rows: Any) -> Measured:
-    """It holds whatever the learner does."""
+    """A law that holds whatever the learner does."""
     create().partial_fit(rows.X, rows.y)
     return Measured(0.0, len(rows.X), 1.0)
 
 
 def weights_change(create: Callable[..., Any], rows: Any) -> Measured:
-    """It notices a learner that does nothing, and no other."""
+    """A law that only notices a learner that does nothing."""
     moved = bool(create().partial_fit(rows.X, rows.y).array("w").any())
     return Measured(0.0 if moved else np.inf, len(rows.X), 1.0)
 
 
 def needs_what_is_lacking(create: Any, rows: Any) -> Measured:
-    """A law of settings that the kernel lacks."""
+    """A law for settings that the kernel lacks."""
     raise LackingError("plain lacks it")
 
 
@@ -137,7 +137,7 @@ AVERAGED = change(
 
 
 def averages_wrongly(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """The mean is no mean."""
+    """A kernel whose field `mean` is not the mean of the weights."""
     for i in range(len(X)):
         if out is not None:
             out[i] = X[i] @ s.mean
@@ -148,7 +148,7 @@ def averages_wrongly(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def predicts_by_the_mean(create: Callable[..., Any], rows: Any) -> Measured:
-    """Predictions are those of the mean as it is computed."""
+    """A law: predictions are those of the mean, computed as in the kernel."""
     X, w, mean = rows.X, np.zeros(rows.X.shape[1]), np.zeros(rows.X.shape[1])
     for x, y in zip(X, rows.y, strict=True):
         w += STEP * (y - x @ w) * x

@@ -1,4 +1,4 @@
-"""The kit in pytest: outcomes, totals that cannot pass silently, what reaches JUnit and JSON."""
+"""The kit in pytest: outcomes, totals that cannot pass silently, and the contents of JUnit and JSON."""
 
 import json
 import subprocess
@@ -59,7 +59,7 @@ TWO = "agrees_with_reference", "any_chunking"
 
 @pytest.fixture(scope="module")
 def imported():
-    """All that the runs inside will import: pytester forgets what they do, and NumPy cannot be imported twice."""
+    """Import all modules of the inner runs: pytester removes imported modules, and NumPy cannot be imported twice."""
     as_json(conform("lms", only=["any_chunking"]), RunInfo.now("", 0.0, {}))
 
 

@@ -1,4 +1,4 @@
-"""Right methods of unusual shape pass the checks that other forms of these would fail."""
+"""Correct methods of an unusual form pass the checks, which must not be too strict for them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ SKETCH = declare(
 
 
 def learn_centred(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """LMS of rows without their running mean."""
+    """LMS on rows minus their running mean."""
     for i, x in enumerate(X):
         count, f = s.count + 1, x @ s.w
         mu = s.mu + (x - s.mu) / count

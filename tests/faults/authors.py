@@ -1,4 +1,4 @@
-"""Mistakes of authors of plugins. The report must name each so that its author finds the line."""
+"""Mistakes of plugin authors. The report must describe each so that its author finds the line."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def subtracts_from_the_rows(s, X, Y, p, out):
 
 @faulty_learn("result_depends_only_on_seed", explains_others=True, message="a global random generator was used")
 def draws_from_the_global_generator(s, X, Y, p, out):
-    """Noise is added to the rows."""
+    """Noise from NumPy's global generator is added to the rows."""
     return plain(s, X + 1e-3 * np.random.standard_normal(X.shape), Y, p, out)  # noqa: NPY002
 
 

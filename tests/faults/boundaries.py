@@ -1,4 +1,4 @@
-"""Faults at the ends of the ranges of settings, where a memory is just full, and among directions of the same size."""
+"""Faults at the ends of the ranges of settings, for a memory that is just full, and for directions of the same size."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ fault(
 
 
 def _copy_of(module: Any) -> Any:
-    """The same module once more."""
+    """A copy of the module."""
     spec = find_spec(module.__name__)
     assert spec
     assert spec.loader
@@ -87,7 +87,7 @@ def _copy_of(module: Any) -> Any:
 
 
 def _outermost(memory: Any, p: Any) -> tuple[Any, Any]:
-    """The largest directions; of tied ones the outermost."""
+    """The largest directions; among equal ones the outermost."""
     V, rho, _ = np.linalg.svd(memory.R, full_matrices=False)
     values = np.concatenate([memory.sigma, rho])
     place = np.arange(len(values))

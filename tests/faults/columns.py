@@ -1,4 +1,4 @@
-"""Faults of rows in other coordinates, of sparse rows and of the names of columns, in the common code."""
+"""Faults in the common code for rows in other coordinates, sparse rows and names of columns."""
 
 from __future__ import annotations
 

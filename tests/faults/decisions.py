@@ -1,4 +1,4 @@
-"""Faults where two answers are as good, at kinks, in the errors of refused steps, and between unlike learners."""
+"""Faults in ties, at kinks, in the errors of refused steps, and between different learners."""
 
 from __future__ import annotations
 

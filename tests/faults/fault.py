@@ -48,11 +48,11 @@ class Fault:
     explains_others: bool = False
     """Whether other checks fail as a consequence; then the check that detects it is listed first, and MIXED fails."""
     message: str = ""
-    """What the report must say, where an author depends on it to find the mistake."""
+    """Text that the report must contain, if an author needs it to find the mistake."""
 
     @property
     def noticed_by(self) -> frozenset[str]:
-        """The checks that notice the fault, also those that would if the kit went on after the first rows."""
+        """The checks that notice the fault, also those that would if the kit continued after the first rows."""
         hidden = self.explains_others or SMOKE in self.caught
         return self.caught | ({MIXED} if hidden else set())
 

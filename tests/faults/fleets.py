@@ -47,7 +47,7 @@ def _short_for_late_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
 
 
 class _Shared:
-    """The parameters of a fleet, in which every member has those of the first that gets rows."""
+    """The parameters of a fleet in which every member has those of the first member with rows."""
 
     def __init__(self, p: Any) -> None:
         self.members, self.starts, self._p = p.members, p.starts, p
@@ -203,7 +203,7 @@ fault(
 
 
 def _refuses_large(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """The correct kernel of PLAIN, but for weights near the largest number, with which it refuses rows."""
+    """The correct kernel of PLAIN, except that it refuses rows if weights are near the largest number."""
     return 0 if abs(s.w).max(initial=0) > np.finfo(s.w.dtype).max / 8 else plain(s, X, Y, p, out)
 
 
@@ -237,9 +237,9 @@ fault(
 
 
 def _bound(repetitions: int = 1, refuses: bool = True, checks: bool = True) -> Any:
-    """bind_members that learns each row so many times.
+    """A `bind_members` that learns each row a given number of times.
 
-    Without `refuses` it leaves out what is not finite, and without `checks` it begins before it has checked all rows.
+    Without `refuses` it skips numbers that are not finite, and without `checks` it learns before it checks all rows.
     """
 
     def bind_members(s: Any, p: Any) -> Any:

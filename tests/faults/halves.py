@@ -1,4 +1,4 @@
-"""A step of rows of several scales of which a part is learned."""
+"""Steps of rows of several scales, of which only a part is learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of labels: of long calls, and of those that NumPy's arrays do not keep."""
+"""Faults with labels: in long calls, and with labels that NumPy's arrays change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ encode_array = encoding._encode_array
 
 
 def _clipped(labels: Any, classes: Any, known: Any) -> Any:
-    """Labels that sort after all known ones are taken for the last of these."""
+    """Labels that sort after all known ones are treated as the last of these."""
     return encode_array(np.minimum(labels, np.sort(classes)[-1]) if known else labels, classes, known)
 
 

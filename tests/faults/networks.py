@@ -1,4 +1,4 @@
-"""Faults of rules that kernels have for networks."""
+"""Faults in the rules of kernels for networks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faults.reference_learner import LMS, reference_with
 
 
 class _AfterTheStep:
-    """The rule of `lms` on a network, with the predictions after each step in the place of those before it."""
+    """The rule of `lms` on a network, with the predictions after each step instead of those before it."""
 
     def __init__(self, network: Any, d: int, c: int, settings: Any) -> None:
         self._network = network

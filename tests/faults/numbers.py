@@ -33,7 +33,7 @@ def a_constant_of_three_digits(s, X, Y, p, out):
     "predictions_scale_with_targets",
 )
 def single_precision_in_double(s, X, Y, p, out):
-    """Steps are computed in float32 for every dtype, each output as the others: BLAS may sum them in other orders."""
+    """Steps are computed in float32 for every dtype, each output in the same way: BLAS may sum them in other orders."""
     for i in range(len(X)):
         x, y, w = X[i, :, None].astype(np.float32), Y[i].astype(np.float32), s.w.astype(np.float32)
         if out is not None:

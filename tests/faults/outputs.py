@@ -1,4 +1,4 @@
-"""Faults of several outputs, and of the rows of a step: their order, and those that are missing."""
+"""Faults with several outputs, and with the rows of a step: their order, and missing ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from orfit_bench_numpy import _rts_smoother as smoother
 
 
 def _with_shorter_steps(first: int, share: float) -> KernelModule:
-    """A kernel whose outputs from the first of these on take a share of each step."""
+    """A kernel whose outputs, starting with the given one, move by only a share of each step."""
 
     def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
         for i in range(len(X)):

@@ -64,7 +64,7 @@ def rls(lost: Any) -> Any:
 
 
 def of_ours(learn: Any) -> Any:
-    """The same as a kernel of `rls`; other settings are left to the reference."""
+    """This RLS as a kernel of `rls`; other settings are left to the reference."""
 
     def chosen(s: Any, *more: Any) -> int:
         p = more[2]

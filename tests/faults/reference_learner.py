@@ -33,7 +33,7 @@ def plain(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def block(s: Any, A: Any, Y: Any, p: Any) -> bool:
-    """Its step."""
+    """The step of PLAIN and BATCHES."""
     w = s.w + s.w.dtype.type(STEP) * A.T @ (Y - A @ s.w)
     if not np.isfinite(w).all():
         return False
@@ -42,7 +42,7 @@ def block(s: Any, A: Any, Y: Any, p: Any) -> bool:
 
 
 def one_by_one(learn: Callable[..., int], s: Any, X: Any, Y: Any, p: Any, out: Any) -> Iterator[tuple[int, int]]:
-    """Learn row after row with a kernel of one-row steps, and yield (i, step of row i) between them."""
+    """Learn the rows one by one with a kernel of one-row steps, and yield (i, step of row i) after each."""
     for i in range(len(X)):
         if not learn(s, X[i : i + 1], Y[i : i + 1], p.at(i), None if out is None else out[i : i + 1]):
             return
@@ -50,7 +50,7 @@ def one_by_one(learn: Callable[..., int], s: Any, X: Any, Y: Any, p: Any, out: A
 
 
 class KernelModule:
-    """A kernel module of these functions."""
+    """A kernel module with these functions."""
 
     def __init__(self, **functions: Any) -> None:
         self.__dict__.update(functions)

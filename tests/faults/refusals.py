@@ -1,4 +1,4 @@
-"""Faults of what is refused, and of warnings, in the code that is common to all learners."""
+"""Faults in refusals and warnings, in the code that is common to all learners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields that are not what their roles say, and components with other signs than their basis."""
+"""Fields with wrong roles, and components with other signs than their basis."""
 
 from __future__ import annotations
 

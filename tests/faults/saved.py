@@ -1,4 +1,4 @@
-"""Faults of what saved learners are checked for, and of what calls say about invalid input."""
+"""Faults in the checks of saved learners, and in the messages about invalid input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of rows that are learned one at a time, of their names, and of bytes that are read."""
+"""Faults with rows that are learned one at a time, with names of their columns, and with bytes that are read."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ fault(
 
 
 def _bound_to_a_step(s: Any, p: Any) -> Any:
-    """bind_row of `lms` that reads the step size when it binds."""
+    """A `bind_row` of `lms` that reads the step size when it binds."""
     step = p.step_size[0]
     return lambda x, y: _take_step(s, x, y, step)
 
 
 def _take_step(s: Any, x: Any, y: Any, step: Any) -> int:
-    """A row of `lms`, 0 where it is left to `learn`."""
+    """Learn a row of `lms`; 0 if it is left to `learn`."""
     with np.errstate(all="ignore"):
         w = s.w + step * (x * (y - x @ s.w[:, 0]))[:, None]
     if s.w.shape[1] > 1 or not np.isfinite(w).all():
@@ -65,7 +65,7 @@ fault(
 
 
 def _bound_to_few_features(s: Any, p: Any) -> Any:
-    """bind_row of `lms` whose steps with more than 16 features are 1 % too short."""
+    """A `bind_row` of `lms` whose steps with more than 16 features are 1 % too short."""
     share = s.w.dtype.type(1 if len(s.w) <= 16 else 0.99)
     return lambda x, y: _take_step(s, x, y, share * p.step_size[0])
 

@@ -193,7 +193,7 @@ fault(
     "learn_one_equals_partial_fit",
 )
 def says_twice_the_rows(s, X, Y, p, out):
-    """Twice the number of learned rows is returned."""
+    """The returned number of learned rows is twice the correct one."""
     learned = plain(s, X, Y, p, out)
     return 2 * learned if learned == len(X) else learned
 

@@ -1,4 +1,4 @@
-"""A backend on array-api-strict, whose arrays have what the Python array API standard names and nothing else."""
+"""A backend on array-api-strict, whose arrays have only what the Python array API standard defines."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def strict_backend() -> Backend:
 
 
 FUNCTIONS = ("learn", "update", "step", "store", "ahead", "slopes", "move", "solve", "predict_step", "can_smooth")
-"""Functions of a kernel that learners call, but those of fleets; and `rts_smooth`."""
+"""Functions of a kernel that learners call, except those of fleets; and `rts_smooth`."""
 
 
 def _borrowed(kernel: ModuleType) -> Any:
@@ -73,13 +73,13 @@ def _borrowed(kernel: ModuleType) -> Any:
 
 
 def _on_views(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function on NumPy's views of the arrays that it gets."""
+    """The function, called with NumPy views of its arrays."""
 
     return lambda *arguments: _strict(function(*map(_view, arguments)))
 
 
 class Views:
-    """A record, such as a state or parameters, whose arrays are views of NumPy."""
+    """A record, such as a state or parameters, whose arrays are NumPy views."""
 
     def __init__(self, record: Any) -> None:
         self._record = record
@@ -92,7 +92,7 @@ class Views:
 
 
 def _view(value: Any) -> Any:
-    """What a kernel of NumPy gets in place of an argument: views of its arrays."""
+    """An argument with its arrays replaced by NumPy views."""
     if hasattr(value, "__array_namespace__"):
         return np.from_dlpack(value)
     if type(value) in (list, tuple):
@@ -103,7 +103,7 @@ def _view(value: Any) -> Any:
 
 
 def _strict(found: Any) -> Any:
-    """What a kernel returned, its arrays as those of array-api-strict."""
+    """A kernel's result with its arrays converted to those of array-api-strict."""
     import array_api_strict as xp
 
     if isinstance(found, tuple):
@@ -118,7 +118,7 @@ def _with_models(kernel: ModuleType) -> Any:
 
 
 def tensors_cannot() -> str:
-    """Why kernels of the example lack models, if it is for PyTorch's sake."""
+    """The reason why kernels of the example lack models, if this is due to PyTorch."""
     return str(import_module("orfit_bench_torch._loops").NO_MODELS)
 
 

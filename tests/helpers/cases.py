@@ -1,4 +1,4 @@
-"""Settings that every method is tried with: a new method is tested without a word here."""
+"""Settings with which every method is tested; new methods are included automatically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters of Dask on this machine, each scheduler and worker a process of its own that can be killed."""
+"""Dask clusters on this machine; each scheduler and worker is a separate process that can be killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from helpers.commands import wait_for, words
 
 
 class Cluster:
-    """A scheduler and workers, each a process of its own."""
+    """A scheduler and workers, each in a separate process."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder, self.environment, self.processes = folder, environment, ExitStack()
@@ -54,9 +54,9 @@ class Cluster:
     def worker_killed_every_second(self, most: int | None = None) -> Iterator[list[int]]:
         """Kill a worker once a second and start another one in its place; yields the list of those killed.
 
-        At most so many: a shuffle begins anew after each, and on a busy machine takes longer than a second.
+        At most this number are killed: a shuffle restarts after each, and takes longer than a second on a busy machine.
 
-        Only when two are connected: on a busy machine a start takes longer than two kills, and nothing would go on.
+        Workers are killed only while two are connected: on a busy machine, starting one takes longer than two kills.
         """
         ended, choose = threading.Event(), random.Random(0).choice
         killed: list[int] = []

@@ -1,4 +1,4 @@
-"""Commands in a process of their own, with a plugin whose kernels fail in every way."""
+"""Commands in a separate process, with a plugin whose kernels fail in every way."""
 
 import shlex
 import subprocess
@@ -95,7 +95,7 @@ def install(folder: Path, name: str, source: str) -> None:
 
 
 def call(*arguments, environment, folder):
-    """Run the command in a process of its own."""
+    """Run the command in a separate process."""
     return subprocess.run(
         [*COMMAND, *map(str, arguments)], env=environment, cwd=folder, capture_output=True, text=True, timeout=120
     )
@@ -107,7 +107,7 @@ def invoke(*arguments):
 
 
 def wait_for(condition, seconds=60):
-    """Wait until condition() holds; fails after that many seconds."""
+    """Wait until condition() holds; fails after this number of seconds."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

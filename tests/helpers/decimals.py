@@ -1,4 +1,4 @@
-"""Linear algebra of arrays of decimal numbers, which have 90 digits, and transitions to try filters with."""
+"""Linear algebra with arrays of decimal numbers with 90 digits, and transitions for tests of filters."""
 
 from __future__ import annotations
 

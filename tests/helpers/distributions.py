@@ -1,4 +1,4 @@
-"""Distributions that were written but not installed: put on the path of a new process, with what pip would note."""
+"""Distributions that are not installed, but are on the path of a new process, with the metadata that pip writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(folder: Path, module: str, source: str) -> Path:
 
 
 def install(folder: Path) -> Path:
-    """Write the metadata beside the package, as `pip install --editable` would; returns the folder for the path."""
+    """Write the metadata next to the package, as `pip install --editable` would; returns the folder for the path."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     ((group, points),) = project["entry-points"].items()
     info = folder / "src" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
@@ -34,7 +34,7 @@ def install(folder: Path) -> Path:
 
 
 def python(*arguments: str, site: Path | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run Python with this folder on its path and warnings as errors; returns what it said."""
+    """Run Python with this folder on its path and warnings as errors; returns its output."""
     path = [str(site)] if site else []
     env = os.environ | {"PYTHONPATH": os.pathsep.join([*path, *filter(None, [os.environ.get("PYTHONPATH")])])}
     command = [sys.executable, "-W", "error", *arguments]

@@ -1,4 +1,4 @@
-"""What the tests of Kalman filters share: a scene, and what may come with its rows."""
+"""Helpers for tests of Kalman filters: rows, targets, and the inputs that can come with rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spd(rng: np.random.Generator, *shape: int) -> Any:
 
 
 def scene(n: int = 9, d: int = 3, seed: int = 0, outputs: int | None = None) -> tuple[Any, Any, dict[str, Any]]:
-    """X, y with a row unseen, and all that may come with the rows; nobody may write to it."""
+    """Read-only X, y with one missing target, and all inputs that can come with the rows."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n if outputs is None else (n, outputs))
     y[4::7] = NAN
@@ -66,12 +66,12 @@ def pendulum(w: Any) -> Any:
 
 
 def slope(w: Any) -> Any:
-    """Its Jacobian."""
+    """The Jacobian of the pendulum."""
     return np.array([[1, 0.1, 0], [-0.1 * np.cos(w[0]), 1, 0], [0.9 * w[2], 0, 0.9 * w[0]]], w.dtype)
 
 
 def steps_without_warning(learner: ob.Learner, A: Any, Y: Any, **varying: Any) -> bool:
-    """Learn the rows A of one time step; False where these are refused, or learned with a warning."""
+    """Learn the rows A of one time step; False if they are refused, or learned with a warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

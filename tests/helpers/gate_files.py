@@ -1,4 +1,4 @@
-"""What the gate writes, without what takes long: nothing is measured, and pip builds a single module, if anything."""
+"""The files of the gate, without its slow parts: nothing is measured, and pip builds at most a single module."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 
 def prepare(folder: Path) -> None:
-    """A repository with three versions, of which the first two were compared."""
+    """A repository with three versions, the first two of which were compared."""
     for i, version in enumerate(VERSIONS):
         (folder / "pyproject.toml").write_text(PROJECT)
         (folder / "backend.py").write_text(BACKEND)
@@ -54,7 +54,7 @@ def prepare(folder: Path) -> None:
 
 
 def act(folder: Path) -> None:
-    """Compare the last two versions, of which one is installed already."""
+    """Compare the last two versions, one of which is installed already."""
     with _at(folder), _copied():
         compare_last()
     if (folder / "gate.md").read_text() != _markdown(folder, 1):
@@ -68,7 +68,7 @@ def compare_last() -> None:
 
 
 def value(folder: Path) -> str:
-    """The measurements; whatever else is there is whole."""
+    """The measurements; asserts that all other files are complete."""
     assert (folder / "gate.md").read_text() in (_markdown(folder, 0), _markdown(folder, 1))
     home = folder / environment.FOLDER
     assert (home / ".gitignore").read_text() == "*\n"
@@ -95,7 +95,7 @@ def _comparison(base: float, head: float) -> list[Comparison]:
 
 
 def _markdown(folder: Path, number: int) -> str:
-    """The text of the first or the second comparison."""
+    """The Markdown of the first or the second comparison."""
     sizes = [float(len(f"version = {version!r}\n")) for version in VERSIONS[number : number + 2]]
     names = environment.git(folder, "rev-list", "--reverse", "HEAD").split()[number : number + 2]
     return as_markdown(_comparison(*sizes), *(name[:12] for name in names))
@@ -107,7 +107,7 @@ def _copy(source: Path, site: Path, what: str, lock: int) -> None:
 
 @contextmanager
 def _at(folder: Path) -> Iterator[None]:
-    """Work in the folder, and print nothing."""
+    """Change to the folder, and suppress output."""
     here = Path.cwd()
     os.chdir(folder)
     try:
@@ -119,7 +119,7 @@ def _at(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _copied() -> Iterator[None]:
-    """Install commits by copying them, one after the other, so that operations have an order; measure their sizes."""
+    """Install commits by copying them one by one, so that operations have an order, and measure their sizes."""
     with (
         patch.object(environment, "_pip", _copy),
         patch.object(environment, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1)),

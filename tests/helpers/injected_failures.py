@@ -1,4 +1,4 @@
-"""Every operation on files fails in turn, in every way, and what is left is examined.
+"""Every operation on files fails in turn, in every way, and the remaining files are examined.
 
 `python3 dev.py failures` runs all actions and prints the counts. Each point is a forked process in which one operation
 of `orfit_bench.jobs.system` fails: no space, a device error, an interruption, half of the bytes written, or the process
@@ -33,11 +33,11 @@ ERRORS = {"no space": errno.ENOSPC, "device error": errno.EIO, "interruption": e
 CRASHES = ("end before", "end after")
 SHORT = "half written"
 CRASHED, REPORTED, OTHER = 9, 3, 4
-"""How a process ended: by the injected end, with OSError or ValueError, with another exception."""
+"""How a process ended: killed by the injection, with OSError or ValueError, with another exception."""
 
 
 class Point(NamedTuple):
-    """A failure: at the call with this number, of this operation, in this way."""
+    """A failure: the number of the call, the operation, and the kind of failure."""
 
     number: int
     operation: str
@@ -46,9 +46,9 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Action:
-    """What is done in a folder, and what must hold afterwards.
+    """An action in a folder, and what must hold afterwards.
 
-    `prepare(folder)` makes what was there before; `act(folder)` does it; `value(folder)` reads what is there, and
+    `prepare(folder)` creates the initial files, `act(folder)` runs the action, and `value(folder)` reads the result, or
     raises if it cannot be read.
     """
 
@@ -56,18 +56,18 @@ class Action:
     act: Callable[[Path], None]
     value: Callable[[Path], Any]
     changes: bool = True
-    """Whether the value is another one after the action."""
+    """Whether the action changes the value."""
 
 
 class Found(NamedTuple):
-    """What a failure did: "fine", "lost" or "silent", and why."""
+    """The effect of a failure: "fine", "lost" or "silent", and why."""
 
     verdict: str
     reason: str = ""
 
 
 def fail_at(point: Point | None, say: Callable[[str], None] = lambda operation: None) -> None:
-    """From now on the operation of this point fails; `say` is called with each operation."""
+    """Make the operation of this point fail; `say` is called with each operation."""
     count = -1
 
     def replaced(name: str, original: Callable[..., Any], *arguments: Any) -> Any:
@@ -92,7 +92,7 @@ def fail_at(point: Point | None, say: Callable[[str], None] = lambda operation: 
 
 
 def in_child(work: Callable[[], None]) -> int:
-    """The status of a forked process that does this."""
+    """The exit status of a forked process that calls this."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -110,7 +110,7 @@ def in_child(work: Callable[[], None]) -> int:
 
 
 def operations(action: Action, work: Path) -> list[str]:
-    """The operations of an action that nothing disturbs, in a prepared folder."""
+    """The operations of an undisturbed action in a prepared folder."""
     log = work.parent / "operations"
 
     def act() -> None:
@@ -130,7 +130,7 @@ def points(called: list[str]) -> Iterator[Point]:
 
 
 def examine(action: Action, point: Point, work: Path) -> Found:
-    """Inject a failure in a prepared folder, look at what is left, and repeat the action without it."""
+    """Inject a failure in a prepared folder, examine the remaining files, and repeat the action without it."""
     before = action.value(work)
 
     def fail() -> None:
@@ -207,11 +207,11 @@ def _results(folder: Path) -> Any:
 
 
 class _Stop(BaseException):
-    """The end of a run that is to be resumed."""
+    """Raised to end a run that will be resumed."""
 
 
 def _begin(folder: Path) -> None:
-    """Earlier results, and the journal of a run that was stopped after two cells."""
+    """Create earlier results, and the journal of a run that was stopped after two cells."""
     _run(SMALL, folder)
 
     def stop(done: int, total: int, record: Any) -> None:
@@ -225,7 +225,7 @@ def _begin(folder: Path) -> None:
 
 
 def _resume(folder: Path) -> None:
-    """Resume; cells in the journal are not run again, but for those that a warning names."""
+    """Resume the run; cells in the journal are not run again, except those that a warning names."""
     stored = len(list((folder / "results.nc.journal").glob("*.json")))
     resumed: list[int] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -241,14 +241,14 @@ def _load(folder: Path) -> None:
 
 
 def _reproduce(runs: int, folder: Path) -> None:
-    """An experiment of two cells a run; it writes results and a page."""
+    """Run an experiment with two cells, which writes results and a page."""
     procedure = running.find("survey-figure-2")
     setup = running.make_setup(procedure, None, runs=runs)
     running.run(procedure, setup, folder, isolate=False)
 
 
 def _reproduced(folder: Path) -> Any:
-    """All numbers of the results; the page must be whole."""
+    """All numbers of the results; the page must be complete."""
     assert (folder / "survey-figure-2.html").read_text().rstrip().endswith("</html>")
     results = xr.load_dataset(folder / "survey-figure-2.nc")
     return {name: values.to_numpy().tobytes() for name, values in results.items()}

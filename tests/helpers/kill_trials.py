@@ -1,7 +1,7 @@
-"""Commands that are killed at random moments and given again end with the results of a run that nobody disturbed.
+"""Commands that are killed at random moments and run again end with the results of an undisturbed run.
 
 `python3 dev.py kills` tries all; `python3 dev.py kills gate --trials 100 --seed 1` one. In each trial a command is
-killed (SIGKILL) up to three times, each time at a moment drawn from the time that it takes, and then given once more.
+killed (SIGKILL) up to three times, each time at a random moment of its usual duration, and then run once more.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Outputs = dict[str, Any]
 
 @dataclass(frozen=True)
 class Trial:
-    """A command, the folder that it finds, and how what it wrote is compared.
+    """A command, its initial folder, and how its output is compared.
 
-    `outputs` maps the name of a file to a function that reads it, and raises if it is not whole.
+    `outputs` maps the name of a file to a function that reads it, and raises if it is incomplete.
     """
 
     command: list[str]
@@ -44,20 +44,20 @@ class Trial:
 
 
 def measured(path: Path) -> str:
-    """All results of a run but its times and its date; as a text, since NaN is not equal to itself."""
+    """All results of a run except its times and date, as a string, since NaN is not equal to itself."""
     results = bench.load(path).drop_vars(TIMES)
     return repr(results.assign_attrs(date="").to_dict())
 
 
 def page(path: Path) -> str:
-    """A page, which is whole."""
+    """The contents of a page, which must be complete."""
     text = path.read_text()
     assert text.rstrip().endswith("</html>")
     return text
 
 
 def installed(folder: Path) -> list[str]:
-    """The names of the installations of the gate, which are whole."""
+    """The names of the installations of the gate, which must be complete."""
     gate_files.value(folder.parent)
     return sorted(site.name for site in folder.iterdir() if not site.name.startswith("."))
 
@@ -82,12 +82,12 @@ TRIALS = {
 
 
 def read(trial: Trial, folder: Path) -> Outputs:
-    """What is in the folder, by the names of the files."""
+    """The contents of the folder by the names of the files."""
     return {name: function(folder / name) for name, function in trial.outputs.items() if (folder / name).exists()}
 
 
 def give(trial: Trial, folder: Path, seconds: float | None = None) -> int | None:
-    """Give the command; return its exit status, or None if it was killed after so many seconds."""
+    """Run the command; return its exit status, or None if it was killed after this number of seconds."""
     with subprocess.Popen(trial.command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             return process.wait(seconds)
@@ -102,7 +102,7 @@ def left(folder: Path) -> list[str]:
 
 
 def attempt(trial: Trial, prepared: Path, expected: Outputs, seconds: float, rng: random.Random) -> tuple[int, str]:
-    """Kill the command, give it again; return how often it was killed, and what is wrong ("" if nothing is)."""
+    """Kill the command and run it again; return the number of kills, and what is wrong ("" if nothing is)."""
     with tempfile.TemporaryDirectory(prefix="orfit-bench-kills-") as parent:
         folder = Path(shutil.copytree(prepared, Path(parent, "work")))
         before, kills = read(trial, folder), 0
@@ -125,7 +125,7 @@ def attempt(trial: Trial, prepared: Path, expected: Outputs, seconds: float, rng
 
 
 def try_often(trial: Trial, trials: int, rng: random.Random) -> tuple[Counter[str], list[str]]:
-    """The counts of trials, kills and fine trials, and what was wrong."""
+    """The counts of trials, kills and passed trials, and what was wrong."""
     with tempfile.TemporaryDirectory(prefix="orfit-bench-kills-") as parent:
         prepared = Path(parent, "prepared")
         prepared.mkdir()
@@ -145,7 +145,7 @@ def try_often(trial: Trial, trials: int, rng: random.Random) -> tuple[Counter[st
 
 
 def main() -> int:
-    """Try commands, and print the counts."""
+    """Run trials of commands, and print the counts."""
     parser = argparse.ArgumentParser(prog="dev.py kills", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"by default all of {', '.join(TRIALS)}")
     parser.add_argument("--trials", type=int, default=30, help="for each command (default: %(default)s)")

@@ -1,6 +1,6 @@
-"""A small method of each kind, so that the bench is tried with every kind whatever is installed.
+"""A small method of each kind, so that the benchmark is tested with every kind, whatever is installed.
 
-The kernels are the shortest that learn; none is fast, none guards against overflow.
+The kernels are as short as possible; they are neither fast nor guarded against overflow.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def labels_learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def labels_batch(X: Any, Y: Any, w0: Any, settings: Any) -> Any:
-    """The weights of the same steps, one matrix product a row."""
+    """The weights after the same steps, with one matrix product per row."""
     steps = settings["step_size"](np.arange(1, len(X) + 1))
     for x, y, step in zip(X, Y, steps, strict=True):
         w0 = (np.eye(len(x)) - step * np.outer(x, x)) @ w0 + step * np.outer(x, y)
@@ -96,12 +96,12 @@ def filter_learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def still_rows(X: Any, settings: Any) -> Any:
-    """A with P = (A'A)^-1 where the state stays where it is and starts with covariance I."""
+    """A with P = (A'A)^-1 for a state that does not move and starts with covariance I."""
     return None if settings["process_noise"].any() else np.vstack([X / np.sqrt(settings["observation_noise"]), one(X)])
 
 
 def still_batch(X: Any, Y: Any, w0: Any, settings: Any) -> Any:
-    """Ridge regression with the noise's variance."""
+    """Ridge regression with the variance of the noise."""
     R = settings["observation_noise"]
     return None if settings["process_noise"].any() else np.linalg.solve(X.T @ X + R * one(X), X.T @ Y)
 
@@ -140,11 +140,11 @@ def layers_update(s: Any, J: Any, E: Any, p: Any) -> bool:
 
 SEEN = Field("seen", ("input",), "sum of a layer's inputs", layered=True)
 LAYERS = declare("my_layers", WEIGHTS, SEEN, settings=(STEP,))
-"""A layered method: a learner of it wants a model with layers."""
+"""A layered method, whose learners need a model with layers."""
 
 
 class Kinds:
-    """The plugin that offers all of them on the numpy backend."""
+    """The plugin that supplies these methods on the numpy backend."""
 
     SPEC_VERSION = (1, 0)
 

@@ -1,4 +1,4 @@
-"""Rows with labels, and labels of every kind that a classifier takes."""
+"""Rows with labels, and labels of every kind that a classifier accepts."""
 
 import numpy as np
 

@@ -24,9 +24,9 @@ LinesRun = Mapping[str, Mapping[str, Collection[int]]]
 
 
 def measure_lines(question: Question, paths: Sequence[str], workers: int) -> LinesRun:
-    """The lines of these files that each check runs, in a process of its own, so that nothing is computed already.
+    """The lines of these files that each check runs, in separate processes, so that nothing is cached.
 
-    What the plan of the checks computes is kept, so that its lines count as those of every check.
+    Results computed while planning are cached, so lines that run then count for every check.
     """
 
     def work(say: Say, folder: Path, worker: int) -> None:
@@ -47,7 +47,7 @@ def measure_lines(question: Question, paths: Sequence[str], workers: int) -> Lin
 
 @contextmanager
 def _measured(paths: Sequence[str]) -> Iterator[dict[str, list[int]]]:
-    """The lines of these files that the block runs; they are known after it."""
+    """The lines of these files that the block runs; complete when the block ends."""
     lines: dict[str, list[int]] = {}
     measured = coverage.Coverage(data_file=None, include=list(paths), config_file=False)
     measured.start()
@@ -71,7 +71,7 @@ def checks_that_run(mutant: Mutant, source: Source, checks: Sequence[Timed], run
 
 @cache
 def statement_lines(path: str) -> dict[int, frozenset[int]]:
-    """For each line in a function the lines of its innermost statement, of a compound one those of its head."""
+    """For each line in a function, the lines of its innermost statement; for a compound one only its header."""
     found: dict[int, frozenset[int]] = {}
     for function in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
         if isinstance(function, ast.FunctionDef):

@@ -31,7 +31,7 @@ TALL = [
     ("class_rls", {"forgetting_factor": 0.95}),
     ("greedy", {}),
 ]
-"""Exact, for rows of any number."""
+"""Settings with exact merges for any number of rows."""
 WIDE = [
     ("icl", {}),
     ("orfit", {}),
@@ -39,7 +39,7 @@ WIDE = [
     ("rls", {"forgetting_factor": 0.0}),
     ("icl", {"initial_weights": np.linspace(-1, 1, 20)}),
 ]
-"""Exact while the rows are independent."""
+"""Settings with exact merges if the rows are independent."""
 
 
 def stated(case):

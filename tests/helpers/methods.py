@@ -30,7 +30,7 @@ def declare(name: str, *fields: Field, settings: tuple[Setting, ...] = (), **mor
 
 
 def change(method: Method, **parts: Any) -> Method:
-    """The method with other values: of a part where a dict is given, as in kernel={"models": False}."""
+    """The method with changed values; a dict changes values of a part, as in kernel={"models": False}."""
     return replace(
         method,
         **{k: replace(getattr(method, k), **v) if isinstance(v, dict) else v for k, v in parts.items()},

@@ -10,7 +10,7 @@ import orfit_bench as ob
 
 
 def matrices(learner: Any) -> list[Any]:
-    """The layers' matrices."""
+    """The matrices of the layers."""
     w = learner.array("w")[:, 0]
     shapes = learner.model.shapes(learner.n_features_in_, learner.live_state.sizes.n_outputs)
     ends = np.cumsum([n * m for n, m in shapes])
@@ -29,7 +29,7 @@ def draw_rows(n):
 
 
 def learned_separately(method, n=12, **settings):
-    """Two learners of the same start that saw the first and the last rows, and all rows."""
+    """Two learners with the same start that learned the first and the last rows, and all rows."""
     X, y = draw_rows(n)
     w = np.linspace(-0.5, 0.5, 4 * 3 + 3 + 3 + 1)
     created = [ob.create(method, model=ob.MLP((3,)), initial_weights=w, **settings) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Results made of numbers, without learning anything."""
+"""Results with given numbers, without any learning."""
 
 import json
 
@@ -30,7 +30,7 @@ NUMBERS = {
 def created(
     method="lms", backend="numpy", stream="drift", seed=0, d=16, settings=None, tasks=3, dtype="float64", **numbers
 ):
-    """A cell that was measured, with these metrics in the place of NUMBERS; its errors fall along the stream."""
+    """A measured cell, with these metrics replacing NUMBERS; its errors decrease along the stream."""
     metrics = NUMBERS | numbers
     sizes = {"n": 100, "d": d}
     cell = Cell(method, backend, stream, settings or {}, sizes, seed, dtype)

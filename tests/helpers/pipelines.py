@@ -1,4 +1,4 @@
-"""Rows whose moments shift, pipelines for them, and the batch solution of what these learn."""
+"""Rows whose moments shift, pipelines for them, and their batch solution."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def in_chunks(pipeline: Any, rows: Any, targets: Any, size: int, **given: Any) -
 
 
 def moments(rows: Any, weights: Any = None) -> tuple[Any, Any]:
-    """Mean and standard deviation, 1 where a column is constant."""
+    """Mean and standard deviation, 1 for constant columns."""
     mean = np.average(rows, axis=0, weights=weights)
     std = np.sqrt(np.average(np.abs(rows - mean) ** 2, axis=0, weights=weights))
     return mean, np.where(std > 1e-12 * np.abs(mean), std, 1.0)

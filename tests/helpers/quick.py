@@ -1,4 +1,4 @@
-"""The part of a backend's conformance that the quick test command runs; the rest is marked slow."""
+"""The conformance tests of a backend that the quick test command runs; the others are marked slow."""
 
 from pathlib import Path
 from typing import Any

@@ -25,7 +25,7 @@ def classes_data() -> Data:
 
 
 def bare_data() -> Data:
-    """Rows alone, of a falling spectrum, in three tasks."""
+    """Rows without targets, with a decreasing spectrum, in three tasks."""
     X = np.random.default_rng(2).standard_normal((N, 5)) * [3.0, 2.0, 1.0, 0.5, 0.1]
     return Data(X, None, (X[::4] + 0.1, None), tasks=(0, 15, 30, N))
 
@@ -59,7 +59,7 @@ def created(method: str, **settings: Any) -> Any:
 
 
 def recorded(**given: Any) -> Record:
-    """A record that holds what a metric reads, and nothing else of use."""
+    """A record with only the values that a metric reads."""
     learner = SimpleNamespace(method=ob.methods()["lms"])
     empty = dict.fromkeys(
         ("data", "learner", "seconds", "rows_learned", "rows", "test_error", "task_error", "stream_error", "a_priori")

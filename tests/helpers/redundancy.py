@@ -30,11 +30,11 @@ from orfit_bench.mutation.run import digest_of_tests, interval, make_mutant_key
 from orfit_bench.mutation.sources import Source
 
 WANTED = 2
-"""So many different checks have to notice a mutant."""
+"""Number of different checks that should notice a mutant."""
 IMPORT = "import"
-"""What notices a mutant that cannot be imported, which no check has to."""
+"""Name used if the import of a mutant fails, so that no check needs to notice it."""
 NOT_RUN = "not run"
-"""Stands for the checks of a mutant that no check runs, which says nothing about the checks."""
+"""Name used for a mutant that no check runs, which says nothing about the checks."""
 
 
 class Drawn(NamedTuple):
@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
 
 
 class Trial:
-    """A mutant that is being judged, by one child after the other, until two different checks have noticed it."""
+    """A mutant that is judged by one child process after another, until two different checks have noticed it."""
 
     def __init__(self, mutant: Mutant, checks: Sequence[Timed]) -> None:
         self.names: list[str] = []
@@ -55,7 +55,7 @@ class Trial:
         self._child = children.judge(mutant, checks)
 
     def ended(self) -> bool:
-        """Whether all has been tried; starts the next child where one has ended."""
+        """Whether all checks have been tried; starts the next child process if one has ended."""
         if (end := self._child.ended()) is None:
             return False
         label = children.verdict(*end)[1]
@@ -66,14 +66,14 @@ class Trial:
         return False
 
     def kill(self) -> None:
-        """End the child."""
+        """End the child process."""
         self._child.kill()
 
 
 def after(label: str, names: Sequence[str], checks: Sequence[Timed]) -> tuple[list[str], list[Timed]]:
-    """The checks that have noticed a mutant, once the one of this label did, and those that are still to be run.
+    """The checks that have noticed a mutant, including the one with this label, and those that remain to be run.
 
-    The checks before it passed, and run no more; neither does the same check with other methods.
+    The checks before it passed and are not run again; neither is the same check with other methods.
     """
     if not label:
         return list(names), []
@@ -156,7 +156,7 @@ def report(mutant: Mutant, names: Sequence[str]) -> None:
 
 
 def summary(counts: Counter[int | str], total: int) -> str:
-    """The counts of mutants that two checks, one and none notice, with the interval for all that some check runs."""
+    """The counts of mutants noticed by two checks, one and none, with an interval for all mutants that are run."""
     n, unused = counts.total(), counts[NOT_RUN]
     if n == unused:
         return f"{n} mutants: no check runs what they change"
@@ -170,7 +170,7 @@ def summary(counts: Counter[int | str], total: int) -> str:
 
 
 def faults() -> str:
-    """How many faults of tests/faults are noticed by how many checks."""
+    """The number of faults in tests/faults by the number of checks that notice them."""
     from faults.fault import FAULTS  # loads the plugins, after which mutants cannot be judged
 
     counts = Counter(len(fault.noticed_by) > 1 for fault in FAULTS.values())

@@ -1,7 +1,7 @@
 """Simulated workers of `orfit_bench.jobs.forking`, and the clock of the process that waits for them.
 
-A worker answers at once or in parts, never answers, writes without an end, dies, or answers and does not end. The
-process that waits is stopped at any moment, for up to an hour, and its clock may be slow. The code that waits is real.
+A worker answers immediately or in parts, never answers, writes endlessly, dies, or answers and does not end. The
+waiting process can be stopped at any moment for up to an hour, and its clock may be slow. The waiting code is real.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from orfit_bench.jobs import forking
 from orfit_bench.jobs.processes import DiedError
 
 LIMIT = 0.5
-"""Seconds that a worker may take."""
+"""Time limit of a worker in seconds."""
 MOST_CALLS = 20_000
 KINDS = "answers", "answers", "answers", "stays", "hangs", "floods", "dies"
 EXIT_CODE = 3
 
 
 class Worker:
-    """A worker with a kind, and the time at which it writes what and ends."""
+    """A worker with its kind, and the times at which it writes and ends."""
 
     def __init__(self, rng: random.Random, kind: str, value: Any) -> None:
         self.rng, self.kind, self.value = rng, kind, value
@@ -36,7 +36,7 @@ class Worker:
         self.end = moment + rng.choice((0.0, 0.05)) if kind in ("answers", "dies") else math.inf
 
     def outcome(self) -> Any:
-        """What the process that waits takes for the end of this worker; a text for a death or a time limit."""
+        """The end of this worker as the waiting process sees it; a string for a death or a time limit."""
         seen = SimpleNamespace(
             select=SimpleNamespace(select=self._select),
             time=SimpleNamespace(monotonic=lambda: self._stop() or self._clock()),
@@ -55,16 +55,16 @@ class Worker:
 
     @property
     def expected(self) -> Any:
-        """The right outcome."""
+        """The correct outcome."""
         return {"hangs": "timeout", "floods": "timeout", "dies": "died"}.get(self.kind, self.value)
 
     @property
     def waited(self) -> float:
-        """How long the process that waits has seen the worker at work."""
+        """The time during which the waiting process has seen the worker run."""
         return self.rate * (self.now - self.stopped)
 
     def _written(self) -> list[tuple[float, bytes]]:
-        """What the worker writes, and when."""
+        """The worker's output, with times."""
         data = pickle.dumps(self.value)
         message = len(data).to_bytes(forking.LENGTH, "little") + data
         cut = self.rng.randrange(len(message))
@@ -77,7 +77,7 @@ class Worker:
         return self.first + self.rate * self.now
 
     def _stop(self) -> None:
-        """Perhaps the process that waits is stopped here, e.g. by SIGSTOP, while the worker goes on."""
+        """Stop the waiting process here at random, as SIGSTOP would, while the worker continues."""
         if self.rng.random() < 0.02:
             seconds = self.rng.choice((0.1, 1.0, 3600.0))
             self.now += seconds
@@ -111,7 +111,7 @@ class Worker:
 
 
 def simulate(rng: random.Random, kind: str, value: Any) -> tuple[Any, list[str]]:
-    """The outcome of a worker, and what is wrong with it."""
+    """The outcome of a worker, and the error in it."""
     worker = Worker(rng, kind, value)
     found = worker.outcome()
     problems = [f"a worker that {kind} is taken for {found!r}"] if found != worker.expected else []

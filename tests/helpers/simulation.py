@@ -2,8 +2,8 @@
 
 `python3 dev.py simulate` runs many seeds; a seed that fails is the reproduction: `python3 dev.py simulate --first 17
 --seeds 1`. Runner, journal, locks and files are the real ones. Clients are threads, of which one runs at a time: at
-each operation of `orfit_bench.jobs.system` the seed decides who goes on, and whether the operation fails. A killed
-client does nothing more, but that its files are closed, which unlocks them. Workers are those of `simulated_workers`.
+each operation of `orfit_bench.jobs.system` the seed decides which one continues, and whether the operation fails. A
+killed client does nothing more, but its files are closed, which unlocks them. Workers are those of `simulated_workers`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Killed(BaseException):
 
 
 class World:
-    """What all clients share: the output, the jobs with their results, and who is at work."""
+    """The state shared by all clients: the output, the jobs with their results, and the active client."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.output, self.rng = folder / "results.json", rng
@@ -54,12 +54,12 @@ class World:
         self.events: Counter[str] = Counter()
 
     def expected(self) -> str:
-        """The text of the results when nothing fails."""
+        """The contents of the results when nothing fails."""
         right = {key: simulated_workers.Worker(random.Random(0), self.kinds[key], self.jobs[key]) for key in self.jobs}
         return json.dumps({key: {"key": key, "value": worker.expected} for key, worker in right.items()})
 
     def stored(self) -> set[str]:
-        """The keys of the jobs whose records are whole."""
+        """The keys of the jobs whose records are complete."""
         found = set()
         for path in folder_of(self.output).glob("*.json"):
             try:
@@ -74,7 +74,7 @@ class World:
         return {key for key in self.jobs if any(f"/{key}.json: " in text for text in caught)}
 
     def look(self) -> None:
-        """Results that exist are whole."""
+        """Assert that existing results are complete."""
         if self.output.exists() and self.output.read_text() != self.expected():
             self.problems.append("the results are neither missing nor whole")
 
@@ -119,7 +119,7 @@ class Client(threading.Thread):
                 world.at_work = None
 
     def perform(self, jobs: Mapping[str, float]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Workers finish the jobs in any order."""
+        """Finish the jobs in any order."""
         self.simulated = False
         again = self.world.stored() & set(jobs)
         self.simulated = True
@@ -134,7 +134,7 @@ class Client(threading.Thread):
             yield key, {"value": found}
 
     def pause(self) -> None:
-        """Let another client go on; raise Killed if this one has been killed."""
+        """Let another client continue; raise Killed if this one has been killed."""
         if not self.killed:
             self.world.turn.release()
             self.go.acquire()
@@ -171,7 +171,7 @@ _WRITE, _REMOVE = system.write, system.remove
 
 @contextmanager
 def simulated_system() -> Iterator[None]:
-    """The operations of the system by which clients take turns; nothing waits for the disk."""
+    """The operations of the system, at which clients take turns; nothing waits for the disk."""
     originals = {name: getattr(system, name) for name in system.OPERATIONS}
 
     def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,7 +192,7 @@ def simulated_system() -> Iterator[None]:
 
 
 def simulate(seed: int) -> tuple[list[str], Counter[str]]:
-    """Run clients until one has finished without a failure; return what went wrong, and how often what was injected."""
+    """Run clients until one has finished without a failure; return the errors found, and counts of injections."""
     rng = random.Random(seed)
     with (
         tempfile.TemporaryDirectory(prefix="orfit-bench-simulation-") as folder,

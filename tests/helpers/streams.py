@@ -1,4 +1,4 @@
-"""Streams of the tests: a small MNIST on disk, and what holds for the data of every stream."""
+"""Helpers for tests of streams: a small MNIST on disk, and assertions about the data of every stream."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_part(folder: Path, prefix: str, count: int, seed: int) -> None:
 
 
 def pairs(data: Data) -> list[Any]:
-    """X and y of the rows learned, of the test set and of the validation part, where there are these."""
+    """X and y of the learned rows, of the test set and of the validation part, if they exist."""
     return [pair for pair in ((data.X, data.y), data.test, data.validation) if pair is not None]
 
 
@@ -38,7 +38,7 @@ def arrays(data: Data) -> list[Array]:
 
 
 def assert_sound(data: Data) -> None:
-    """Pairs match, numbers are finite, arrays are float64 in rows, labels integers, tasks cover the rows."""
+    """Assert that pairs match, numbers are finite, rows are float64, labels integers, and tasks cover the rows."""
     for X, y in pairs(data):
         assert len(X) > 0
         assert X.shape[1:] == data.X.shape[1:]
@@ -59,6 +59,6 @@ def assert_sound(data: Data) -> None:
 
 
 def shared_rows(a: Array, b: Array) -> int:
-    """How many rows of a are rows of b."""
+    """The number of rows of a that are rows of b."""
     known = {row.tobytes() for row in b}
     return sum(row.tobytes() in known for row in a)

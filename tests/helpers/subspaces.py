@@ -39,7 +39,7 @@ def digits() -> Any:
 
 
 def off_inverse(learner: ob.Learner) -> float:
-    """How far the kept inverse is from that of C."""
+    """The deviation of the stored inverse from that of C."""
     state = learner.state()
     pseudo = np.linalg.pinv(state["basis"].values.astype(float))
     want = pseudo @ pseudo.T

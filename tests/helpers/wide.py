@@ -1,4 +1,4 @@
-"""Rows of so many features that they are learned in blocks of matrix products, which the kit's are not."""
+"""Rows with enough features to be learned in blocks of matrix products, unlike those of the kit."""
 
 from itertools import pairwise
 
@@ -42,7 +42,7 @@ def alike(got, want, dtype):
 
 
 def leaves_what_rows_leave(backend, method, settings, dtype, wild):
-    """Whether blocks come to what the reference's rows come to, of which one may be wild."""
+    """Assert that blocks have the same result as rows of the reference; one row may be extreme."""
     X, y = rows(method, dtype)
     if wild is not None:
         X[wild] = np.finfo(dtype).max / 8

@@ -75,7 +75,7 @@ def test_a_folder_of_a_killed_process_is_removed_and_one_in_use_stays(tmp_path):
 def test_a_folder_stays_while_a_child_of_a_killed_process_uses_it(tmp_path):
     with locks.temporary_folder(tmp_path / "f") as (folder, lock):
         inherited = os.dup(lock)
-        (tmp_path / ".f.0.tmp").rename(tmp_path / ".f.9.tmp")  # as if this process had been killed here
+        (tmp_path / ".f.0.tmp").rename(tmp_path / ".f.9.tmp")  # as if this process had been killed now
         os.rename(folder, tmp_path / ".f.9.folder.tmp")
     locks.remove_matching(tmp_path, ".*.tmp")
     assert sorted(os.listdir(tmp_path)) == [".f.9.folder.tmp", ".f.9.tmp"]

@@ -76,7 +76,7 @@ def test_every_death_is_named_at_once(server):
 
 
 def work_in_phases(function, *arguments):
-    """Call it in a phase, after another one has ended."""
+    """Make a call in a phase, after another phase has ended."""
     with phase("it began"), phase("it went on"):
         pass
     with phase("it did " + "ä" * 3):

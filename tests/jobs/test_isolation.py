@@ -1,4 +1,4 @@
-"""Worker processes: what dies or hangs in one costs its own call and no other."""
+"""Worker processes: a crash or hang affects only its own call."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def test_a_clock_that_is_set_meanwhile_changes_no_limit(hours, sleep, limit, mon
     with Process() as process:
         assert process.call(Call(sum, ((1, 2),), 60)) == 3
         running = process.begin(Call(time.sleep, (sleep,), limit))
-        time.sleep(0.5)  # until it has begun
+        time.sleep(0.5)  # until the call has begun
         monkeypatch.setattr(time, "time", lambda: clock() + 3600 * hours)
         began = time.monotonic()
         if sleep < limit:
@@ -72,7 +72,7 @@ def test_no_calls_have_no_values():
 
 
 def test_failure_to_start_a_process_states_the_remedy(monkeypatch):
-    monkeypatch.setattr("orfit_bench.jobs.processes.threads", os.abort)  # what it is asked first
+    monkeypatch.setattr("orfit_bench.jobs.processes.threads", os.abort)  # the first call in the process
     with Process() as process, pytest.raises(RuntimeError, match=r"the worker process does not start.*conform\(\)"):
         process.begin(Call(sum, ((),), 60))
 

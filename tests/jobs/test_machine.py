@@ -1,4 +1,4 @@
-"""What computes: machines that are alike and plugins of one version are told apart."""
+"""Descriptions of machine and code distinguish similar machines, and plugins with the same version."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Notes are lines that files and terminals take, whatever an exception contains."""
+"""Notes are lines that files and terminals accept, whatever an exception contains."""
 
 from types import SimpleNamespace
 

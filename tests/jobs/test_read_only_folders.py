@@ -18,7 +18,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def folders():
-    """A folder that may be written to, and one that may not; in no folder of this user alone."""
+    """A writable folder and a read-only one, neither of them inside a private folder of this user."""
     parent = Path(tempfile.mkdtemp(dir="/tmp"))
     parent.chmod(0o755)
     writable, read_only = parent / "writable", parent / "read-only"
@@ -49,7 +49,7 @@ def command(*arguments):
 
 
 def as_another_user(action, writable, read_only):
-    """What an action says of the folder without rights, after it was done in the other one, which imports all it needs.
+    """The message of an action for the read-only folder, after it was done in the other, which imports all modules.
 
     The process is forked, since another user may not be able to read the environment of this one.
     """
@@ -74,7 +74,7 @@ def as_another_user(action, writable, read_only):
 
 
 def make(folder):
-    """Create a folder in the folder, as commands do that write several files."""
+    """Create a subfolder, as commands do that write several files."""
     try:
         make_folder(folder / "f")
     except OSError as error:

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and 
 
 
 def start_slowly():
-    """The process of the server, after a while."""
+    """The process id of the server, after a delay."""
     time.sleep(0.3)
     return os.getpid()
 
 
 def no_objection():
-    """No reason against this server, and its process."""
+    """An empty reason to refuse this server, and its process id."""
     return None, os.getpid()
 
 

@@ -1,4 +1,4 @@
-"""Many rows of ridge regression at once: as accurate as in chunks, and refused as they are."""
+"""Many rows of ridge regression in one call: as accurate as in chunks, and refused in the same cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regularized inverses of rows of very different sizes, beside exact rational solutions; factors of bases."""
+"""Regularized inverses for rows of very different sizes, compared with exact rational solutions; factors of bases."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: An
 
 
 def exact_by_columns(A: Any, b: Any, eps: float) -> Any:
-    """(A'A + eps I)^-1 A'b, the same where there are more rows than columns."""
+    """(A'A + eps I)^-1 A'b, the equivalent form for more rows than columns."""
     columns = [[Fraction(float(a)) for a in column] for column in A.T]
     M = [[sum(map(operator.mul, x, y)) + (i == j) * Fraction(eps) for j, y in enumerate(columns)]
          for i, x in enumerate(columns)]  # fmt: skip
@@ -90,7 +90,7 @@ def test_many_rows_of_any_size_keep_nearly_all_digits(k: int, p: int, dtype: Any
 
 @pytest.mark.parametrize("groups", [1, 3])
 def test_dependent_columns_of_many_rows_cost_no_digits(groups: int) -> None:
-    """The error in float32 is no larger than that of few rows, which are solved otherwise."""
+    """The error in float32 is not larger than for few rows, which are solved differently."""
     rng = np.random.default_rng(0)
     worst = {}
     for k in (40, 80):

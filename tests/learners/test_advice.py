@@ -1,4 +1,4 @@
-"""Attributes that a learner or an estimator lacks: the message names what has them, and never a thing that is not."""
+"""Attributes that a learner or an estimator lacks: the message names what has them, and only existing things."""
 
 from __future__ import annotations
 

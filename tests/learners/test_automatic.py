@@ -1,4 +1,4 @@
-"""The backend that is taken where none is named."""
+"""The backend that is selected if none is named."""
 
 import subprocess
 import sys

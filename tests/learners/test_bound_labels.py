@@ -22,7 +22,7 @@ def rows(n: int, dtype: str = "float64", seed: int = 0) -> Any:
 
 
 def begun(method: str, labels: list[Any], dtype: str = "float64", **settings: Any) -> Any:
-    """A learner that knows these labels, and learned a row of the first after them."""
+    """A learner that has seen these labels, and then learned another row with the first one."""
     learner = ob.create(method, backend="numba", dtype=dtype, **settings)
     learner.partial_fit(rows(len(labels), dtype), labels).learn_one(rows(1, dtype, seed=1)[0], labels[0])
     assert learner.live_state.bound

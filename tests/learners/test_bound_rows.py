@@ -39,7 +39,7 @@ def by_general_path(learner: Any, X: Any, y: Any) -> Any:
     return learner.prequential(X.tolist(), y.tolist())
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "ridge"])  # which predicts a chunk in another way
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "ridge"])  # ridge predicts a chunk in another way
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_chunks_have_the_result_of_the_general_path(method: str, dtype: str, same_state: Same) -> None:
     one, other, alone = begun(method, dtype), begun(method, dtype), begun(method, dtype)
@@ -153,7 +153,7 @@ def test_a_row_that_diverges_in_a_chunk_is_named(method: str, place: int, same_s
 def test_a_learner_that_learns_in_another_thread_refuses_rows(method: str, rows: int, same_state: Same) -> None:
     learner, (X, y) = begun(method), make_rows(rows)
     before = learner.copy()
-    learner.live_state.permit.pop()  # as a thread that learns
+    learner.live_state.permit.pop()  # like a thread that learns
     for call in (lambda: learner.partial_fit(X, y), lambda: learner.learn_one(X[0], y[0])):
         errors: list[BaseException] = []
 
@@ -185,7 +185,7 @@ def test_lost_precision_is_reported_once() -> None:
 @pytest.mark.parametrize("forgetting_factor", [1.0, 0.9, 1.1])
 @pytest.mark.parametrize("scale", [1.0, 1e-7, 1e7])
 def test_rows_that_are_not_clearly_safe_are_learned_with_all_checks(scale: float, forgetting_factor: float) -> None:
-    """Small, large and repeated rows: what the function for few features leaves is learned by the general kernel."""
+    """Small, large and repeated rows: those left by the function for few features are learned by the general kernel."""
     settings = {"forgetting_factor": forgetting_factor, "ridge": 1e-3}
     learner = begun("rls", **settings)
     reference = ob.create("rls", backend="numpy", **settings).partial_fit(np.eye(D), [1.0, 2.0, 3.0])

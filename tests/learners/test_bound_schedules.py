@@ -29,7 +29,7 @@ def create(method: str, dtype: str = "float64", **settings: Any) -> Any:
 
 
 def make_rows(n: int, method: str, dtype: str = "float64", seed: int = 0) -> tuple[Any, ...]:
-    """Rows, with labels or numbers where the method has targets; all labels are among the first rows."""
+    """Rows, with labels or numbers if the method has targets; the first rows contain all labels."""
     rng = np.random.default_rng(seed)
     X = (rng.standard_normal((n, D)) * np.linspace(1.5, 0.5, D)).astype(dtype)
     if method in METHODS[6:]:
@@ -72,7 +72,7 @@ def test_rows_agree_with_the_formula_over_many_steps() -> None:
     X, y = make_rows(3 * AHEAD + 7, "lms")
     learner, w = create("lms", step_size=SCHEDULES["power"]), np.zeros(D)
     for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
-        if t % 100 == 50:  # another path between them
+        if t % 100 == 50:  # the general path in between
             learner.partial_fit([x.tolist()], [target])
         else:
             learner.learn_one(x, target)
@@ -84,7 +84,7 @@ def test_copies_and_states_from_other_learners_have_their_own_steps(same_state: 
     X, y = make_rows(300, "lms", seed=2)
     one = begun("lms", step_size=SCHEDULES["power"])
     copied, wanted = one.copy(), begun("lms", step_size=SCHEDULES["power"])
-    for i in range(300):  # in turns, each in a step of its own
+    for i in range(300):  # in turns, each in a separate step
         one.learn_one(X[i], y[i])
         if i % 3 == 0:
             copied.learn_one(X[i], y[i])
@@ -100,7 +100,7 @@ def test_copies_and_states_from_other_learners_have_their_own_steps(same_state: 
 
 
 class Binds:
-    """A kernel that also binds a function, which no row must reach."""
+    """A kernel that also binds a function that must not be called."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel

@@ -1,4 +1,4 @@
-"""The number of Python calls, and of files they are in, that learning one row takes."""
+"""The numbers of Python calls, and of the files that contain them, for learning one row."""
 
 import sys
 from pathlib import Path

@@ -53,7 +53,7 @@ def names(case: Any) -> str:
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[Any, Any, list[Any], str]:
-    """X, y, the slices of a cut into chunks (of length 0, 1, ...), a dtype."""
+    """X, y, the slices of a division into chunks (of length 0, 1, ...), a dtype."""
     n, d = draw(st.integers(0, 13)), draw(st.integers(1, 9))
     shape = draw(st.sampled_from([(n,), (n, 1), (n, 2)]))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
@@ -82,7 +82,7 @@ def rounding_of_predictions(predictions: Any, learner: ob.Learner, X: Any) -> fl
 def test_any_division_into_calls_gives_the_same_result(
     case: tuple[str, dict[str, Any]], stream: Any, same_state: Same
 ) -> None:
-    """Bit for bit: NumPy's kernels learn batch by batch, so a cut changes no operation, nor the order of any."""
+    """Results are bitwise equal: NumPy's kernels learn batch by batch, so chunks do not change any operation."""
     method, chosen = case
     X, y, pieces, dtype = stream
     single, several, silent = (ob.create(method, dtype=dtype, **chosen) for _ in range(3))
@@ -106,7 +106,7 @@ def test_any_division_into_calls_gives_the_same_result(
 def test_divergence_of_a_model_does_not_depend_on_the_chunks(
     case: tuple[str, dict[str, Any]], stream: Any, cubic: ob.Model, same_state: Same
 ) -> None:
-    """Bit for bit: the functions of a model are called for one step at a time."""
+    """Results are bitwise equal: the functions of a model are called for one step at a time."""
     method, chosen = case
     X, y, pieces, dtype = stream
     X, y = X[:6] / 4, y[:6] / 8
@@ -180,7 +180,7 @@ def test_draws_depend_only_on_random_state(more: Any, same_state: Same, rows: An
 
 
 def test_a_long_stream_fed_row_by_row(same_state: Same, rows: Any) -> None:
-    """The room of a growing memory doubles on the way; what it holds does not depend on that."""
+    """The size of a growing memory doubles on the way, which does not change its contents."""
     X, y = rows(70, d=90)
     for method, more in (("icl", {}), ("orfit", {}), ("apa", {"projection_order": None})):
         complete, cut = ob.create(method, **more), ob.create(method, **more)

@@ -35,7 +35,7 @@ def test_a_failed_call_adds_no_class(same_state):
 
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 999), st.sampled_from(["float64", "float32"]))
 def test_late_classes_learn_as_if_known_from_the_start(d, classes, seed, dtype):
-    """Bit for bit, rows coming one by one: a row of zeros teaches nothing but that its class exists."""
+    """Results of single rows are bitwise equal: a row of zeros only shows that its class exists."""
     X, y = labelled_rows([f"class {i}" for i in range(classes)], n=3 * classes + 2, d=d, seed=seed)
     y[:3] = y[:1] * 3  # so that for some rows there is one class only
     names = list(dict.fromkeys(y))
@@ -68,7 +68,7 @@ def test_predictions_without_classes_with_one_class_and_with_ties():
 @pytest.mark.parametrize("n_d", [(9, 4), (4, 9), (1, 1)])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_class_rls_is_rls_on_one_hot_targets(n_d, dtype):
-    """The kernels are lines of their own; P does not depend on labels at all."""
+    """The kernels have separate code; P does not depend on labels at all."""
     X, y = labelled_rows([1, 2, 3], *n_d)
     learner = ob.create("class_rls", forgetting_factor=0.9, dtype=dtype).partial_fit(X, y)
     rls = ob.create("rls", forgetting_factor=0.9, dtype=dtype).partial_fit(X, one_hot(y, learner.classes_))
@@ -79,7 +79,7 @@ def test_class_rls_is_rls_on_one_hot_targets(n_d, dtype):
 
 @pytest.mark.parametrize("ff", [0.8, 1.0])
 def test_a_block_is_one_step(ff):
-    """The weighted batch problem, where forgetting acts once a step; a block may bring classes."""
+    """The weighted batch problem, in which forgetting acts once per step; a block can have new classes."""
     X, y = labelled_rows("abcd", n=12)
     learner = ob.create("class_rls", forgetting_factor=ff, ridge=0.5)
     parts = [slice(0, 1), slice(1, 7), slice(7, 12)]
@@ -181,7 +181,7 @@ def test_a_warning_points_to_the_line_of_the_caller():
 
 @pytest.fixture(scope="module")
 def batched():
-    """A classifier that learns in batches: ORFit on one-hot targets, brought as a plugin would."""
+    """A classifier that learns in batches: ORFit on one-hot targets, registered like a plugin."""
     orfit, kernel = ob.methods()["orfit"], registry().kernel("numpy", "orfit")
     classifier = change(orfit, name="class_orfit", kind="classification", theory={"laws": ()}, kernel={"models": False})
 

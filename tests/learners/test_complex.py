@@ -1,4 +1,4 @@
-"""Complex signals: batch solutions computed otherwise, the real problem of twice the size, and real input."""
+"""Complex signals: batch solutions by other algorithms, the real problem of twice the size, and real input."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def test_single_rows_with_complex_numbers_take_the_short_path(monkeypatch: pytes
     learner, plain = (create("rls", {}, dtype).partial_fit(X[:1], y[:1, 0]) for _ in range(2))
     for x, t in zip(X, targets, strict=True):
         plain.partial_fit(x[None], np.array([t], dtype))
-    monkeypatch.setattr(Regressor, "_update", None)  # of the general path
+    monkeypatch.setattr(Regressor, "_update", None)  # disables the general path
     for x, t in zip(X, targets, strict=True):
         learner.learn_one(x, t)
     np.testing.assert_array_equal(weights(learner), weights(plain))

@@ -11,7 +11,7 @@ class Square:
 
     @ComputedOnce
     def area(self):
-        """The side squared."""
+        """The area of the square."""
         self.calls += 1
         if self.begun:
             self.begun.set()
@@ -27,7 +27,7 @@ def test_the_value_is_computed_once_for_each_instance():
 
 
 def test_no_lock_is_held_meanwhile():
-    """A process that is forked then could not compute the attribute of any instance."""
+    """A process forked during the computation could not compute the attribute of any instance."""
     begun, goes_on = threading.Event(), threading.Event()
     waiting = Square(2, begun, goes_on)
     thread = threading.Thread(target=lambda: waiting.area)

@@ -26,7 +26,7 @@ X, Y = network_rows(6, d=4)
 
 
 def spoilt(name: str, call: int, number: float) -> ob.Model:
-    """The network, of which a function returns this number in one call."""
+    """The network, one of whose functions returns this number in one call."""
     calls: list[int] = []
 
     def function(w: Any, x: Any) -> Any:
@@ -83,7 +83,7 @@ def test_a_network_whose_units_overflow_after_the_step_is_refused(method: str, b
 @pytest.mark.parametrize(("method", "name"), [("ogd", "w"), ("gp", "w")])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_step_changes_the_weights_alone(method: str, name: str, backend: str) -> None:
-    """So that it can be undone by these: what is kept of the row is stored after it."""
+    """Then restoring the weights undoes the step: other data of the row are stored after it."""
     kernel = ob.create(method, model=NET, backend=backend).rule.kernel
     found: list[Any] = []
 

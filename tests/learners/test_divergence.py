@@ -48,7 +48,7 @@ DIVERGING: dict[str, dict[str, Any]] = {
 }
 E = np.vstack([np.eye(3)[:2], [[0.0, 0.0, 1e-5]], np.eye(3)])
 B = np.array([1.0, 1.0, 1e308, 1.0, 1.0, 1.0])
-"""The third row asks for a weight near 1e313."""
+"""The third row requires a weight near 1e313."""
 
 
 @pytest.mark.parametrize("outputs", [False, True])
@@ -81,7 +81,7 @@ def test_a_huge_step_size_diverges_cleanly() -> None:
 
 @pytest.mark.parametrize("cut", range(6))
 def test_divergence_in_a_batch_drops_that_batch_only(cut: int, same_state: Same) -> None:
-    """Batches are rows 0-1, 2-3, 4-5; the second one is bad. Rows of it that had waited go with it."""
+    """Batches are rows 0-1, 2-3, 4-5; the second one is bad. Its pending rows are dropped with it."""
     learner = ob.create("orfit", batch_size=2)
     with pytest.raises(ob.DivergedError) as info:
         learner.partial_fit(E[:cut], B[:cut]).partial_fit(E[cut:], B[cut:])
@@ -111,7 +111,7 @@ def test_divergence_in_flush_and_step(same_state: Same) -> None:
 @pytest.mark.parametrize("scale", [1e200, 1e150, 1e-150, 1e-200])
 @pytest.mark.parametrize("method", ["nlms", "apa", "icl", "orfit", "one_step_sgd", "rls"])
 def test_interpolating_rules_fit_the_row_at_any_scale(method, scale):
-    """Neither x'x nor a norm may over- or underflow into silence."""
+    """An overflow or underflow of x'x or of a norm must not skip a row silently."""
     settings = {"nlms": {"step_size": 1.0, "eps": 0.0}, "apa": {"step_size": 1.0, "eps": 0.0}}.get(method, {})
     settings |= {"forgetting_factor": 0.0} if method == "rls" else {}
     rng = np.random.default_rng(0)

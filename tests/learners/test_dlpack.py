@@ -1,4 +1,4 @@
-"""Arrays of other libraries: anything with DLPack goes, or is refused by name."""
+"""Arrays of other libraries: those with DLPack are accepted, or refused by name."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ X, y = rng.standard_normal((12, 3)), rng.standard_normal(12)
 
 
 class Other:
-    """An array that has nothing but DLPack."""
+    """An array that only supports DLPack."""
 
     def __init__(self, a, device=(1, 0), error=None):
         self.a, self.device, self.error = a, device, error

@@ -1,4 +1,4 @@
-"""The columns of labels: by NumPy for many, by a dictionary for few, the same."""
+"""The columns of labels are the same by NumPy, used for many labels, and by a dictionary, used for few."""
 
 import numpy as np
 import pytest

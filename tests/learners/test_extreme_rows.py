@@ -1,4 +1,4 @@
-"""Learners of random rows, of which some are zero, repeated, tiny, or as large as numbers can be."""
+"""Learners of random rows, some of which are zero, repeated, tiny, or near the largest number."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 import orfit_bench as ob
 
 TRIALS = 40
-"""Learners of each method, settings and dtype."""
+"""Number of learners of each method, settings and dtype."""
 PATIENCE = 60
-"""Seconds after which a call hangs: the process ends with the place."""
+"""Seconds after which a call counts as hanging: the process ends and reports the place."""
 Settings = list[dict[str, Any]]
 SUBSPACES: Settings = [{"n_components": k, "batch_size": size} for k, size in ((1, 1), (4, 3))]
 SETTINGS: dict[str, Settings] = {
@@ -66,7 +66,7 @@ def learn(learner: Any, dtype: str, rng: np.random.Generator) -> None:
 
 
 def check_finite(learner: Any) -> None:
-    """All numbers of the state must be finite, but weights that are solved for, whose solution may overflow."""
+    """All numbers of the state must be finite, except weights that are solved for, which may overflow."""
     for name, a in learner.state().data_vars.items():
         solved = learner.method.state.solution and name == learner.method.state.weights
         assert solved or a.dtype.kind != "f" or np.isfinite(a.values).all(), name
@@ -124,7 +124,7 @@ def test_weights_of_softmax_stay_finite(dtype, step, ridge, backend):
 @pytest.mark.parametrize("outputs", [(), (2,)])
 @pytest.mark.parametrize(("dtype", "forgetting"), [("float32", 0.5), ("float64", 1.0)])
 def test_predictions_of_ridge_in_a_chunk_have_their_own_digits(dtype, forgetting, outputs, backend):
-    """Targets are huge beside what small rows make of them: the weights are zero at first, and small later."""
+    """Targets are huge compared with the predictions for small rows: weights are zero at first, and small later."""
     X, Y = 1e-3 * np.eye(3)[[0, 1, 0, 1, 0, 2]], np.full((6, *outputs), 1e8)
     chunks, single = (ob.create("ridge", backend=backend, dtype=dtype, forgetting_factor=forgetting) for _ in range(2))
     got = chunks.prequential(X, Y)
@@ -138,7 +138,7 @@ def test_predictions_of_ridge_in_a_chunk_have_their_own_digits(dtype, forgetting
     ("dtype", "ridge", "size", "target"), [("float32", 1e30, 1e10, 1e37), ("float64", 1e200, 1e80, 1e300)]
 )
 def test_a_moment_that_overflows_under_a_large_prior_is_refused(dtype, ridge, size, target, backend):
-    """The squares of the rows are rounding beside the prior, so that the information does not show them."""
+    """The squares of the rows are only rounding compared with the prior, so that the information does not show them."""
     learner = ob.create("ridge", backend=backend, dtype=dtype, ridge=ridge)
     with pytest.raises(ob.DivergedError):
         learner.partial_fit(size * np.ones((30, 2)), np.full(30, target))

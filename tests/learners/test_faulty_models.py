@@ -1,4 +1,4 @@
-"""Models that raise, return wrong shapes or leave the finite numbers: the learner stays as it was."""
+"""Models that raise, or return wrong shapes or numbers that are not finite, leave the learner unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Same = Callable[[ob.Learner, ob.Learner], None]
 
 
 def broken(cubic: ob.Model, name: str, make: Callable[..., Any], after: int) -> ob.Model:
-    """The model with one function going wrong in every call but the first few."""
+    """The model with one function that fails in all but the first few calls."""
     right, calls = getattr(cubic, name), []
 
     def wrong(w: Any, x: Any) -> Any:
@@ -66,7 +66,7 @@ def test_a_faulty_model_changes_nothing(case: str, method: str, cubic: ob.Model,
     with pytest.raises(AttributeError):
         _ = fresh.n_features_in_
     same_state(fresh, ob.create(method, model=broken(cubic, name, make, after=0)))
-    rows_before = 4 if method == "ogd" and name == "jacobian" else 2  # ogd asks for two Jacobians a row
+    rows_before = 4 if method == "ogd" and name == "jacobian" else 2  # ogd requests two Jacobians per row
     learner = ob.create(method, model=broken(cubic, name, make, after=rows_before + 1))
     learner.partial_fit(X[:2], y[:2])
     before = learner.copy()
@@ -105,7 +105,7 @@ def test_a_step_is_undone_if_the_model_fails_after_it(cubic: ob.Model, same_stat
     learner.partial_fit(X[:2], y[:2])
     before = learner.copy()
     with pytest.raises(KeyError):
-        learner.prequential(X[2:5], y[2:5])  # the batch is learned, then the row that waits is asked for
+        learner.prequential(X[2:5], y[2:5])  # the batch is learned, then the pending row is predicted
     same_state(learner, before)
 
 
@@ -145,13 +145,13 @@ def test_each_draw_of_a_start_is_new(cubic: ob.Model) -> None:
 
 
 class Labelled(np.ndarray):
-    """A subclass of the user's."""
+    """A subclass of an array, defined by the user."""
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("method", MODELS)
 def test_subclasses_of_arrays_are_learned_as_arrays(method: str, backend: str, same_state: Same) -> None:
-    """Of two dimensions np.matrix has other products, and (n, 1)[:, 0] stays two-dimensional."""
+    """For np.matrix products differ, and (n, 1)[:, 0] stays two-dimensional."""
     network, found = ob.MLP((4,)), list[ob.Learner]()
     for kind in (np.ndarray, np.matrix, Labelled):
 

@@ -98,7 +98,7 @@ def test_predictions_of_members_that_the_function_leaves_are_returned(rng: np.ra
     fleet = bound_fleet(rng, "rls", ridge=1e-3)
     other = ob.from_bytes(fleet.to_bytes())
     X, y = rows(rng)
-    X[2] *= 1e6  # takes half of the digits
+    X[2] *= 1e6  # costs half of the digits
     with pytest.warns(ob.AccuracyWarning, match=r"1 members of the fleet \(2\)"):
         got = fleet.prequential(X, y)
     with pytest.warns(ob.AccuracyWarning, match=r"1 members of the fleet \(2\)"):
@@ -139,7 +139,7 @@ def test_long_sums_are_warned_of(rng: np.random.Generator, monkeypatch: pytest.M
         one.partial_fit(*chunk)
         for _ in range(3):
             one.partial_fit(*rows(rng))
-    for one in (forgets, plain):  # which add up no long sums
+    for one in (forgets, plain):  # neither adds up long sums
         assert one.live_state.bound(one.live_state, *rows(rng), None) == SIZE
     with pytest.warns(ob.AccuracyWarning, match="5 members"):
         fleet.partial_fit(*rows(rng))

@@ -1,4 +1,4 @@
-"""The check of rows that a method has of its own, for members whose settings differ."""
+"""The check of rows that a method defines, for members with different settings."""
 
 from __future__ import annotations
 

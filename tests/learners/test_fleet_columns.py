@@ -1,4 +1,4 @@
-"""Fleets and names of columns: in the order of the first table, refused where others come, kept with the state."""
+"""Fleets and names of columns: order of the first table, refusal of other names, names kept with the state."""
 
 from __future__ import annotations
 

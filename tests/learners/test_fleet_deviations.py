@@ -22,7 +22,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
 
 
 def learned(method: str, settings: dict[str, Any], backend: str, dtype: str, outputs: tuple[int, ...]) -> Any:
-    """A fleet, of whose members one has seen more rows."""
+    """A fleet in which one member has seen more rows."""
     rng = np.random.default_rng(0)
     fleet = ob.fleet(method, SIZE, backend=backend, dtype=dtype, **settings)
     fleet.partial_fit(rng.standard_normal((SIZE, ROWS, FEATURES)), rng.standard_normal((SIZE, ROWS, *outputs)))

@@ -1,4 +1,4 @@
-"""Probabilities of classes by the members of a fleet: those of learners that are alone."""
+"""Probabilities of classes by the members of a fleet equal those of single learners."""
 
 from __future__ import annotations
 

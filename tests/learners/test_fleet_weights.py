@@ -1,4 +1,4 @@
-"""Weights of the rows of a fleet: each member learns as a learner that is alone with the same weights."""
+"""Weights of the rows of a fleet: each member learns like a single learner with the same weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def rows_of(method: str, *shape: int) -> tuple[Any, Any, Any]:
-    """Rows, targets or labels, and weights, of which some are 0 and some are no whole numbers."""
+    """Rows, targets or labels, and weights, some of which are 0 and some not integers."""
     rng = np.random.default_rng(len(shape))
     X = rng.standard_normal((*shape, FEATURES))
     y = rng.choice(["a", "b", "c"], shape) if method in ("class_rls", "softmax") else rng.standard_normal(shape)

@@ -1,4 +1,4 @@
-"""Fleets: every member equals the learner that is alone."""
+"""Fleets: every member equals a single learner."""
 
 import pickle
 import warnings
@@ -71,7 +71,7 @@ def test_members_equal_single_learners(method, backend, dtype):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("method", METHODS)
 def test_members_with_unlike_numbers_of_rows_equal_single_learners(method, backend):
-    """Where a method keeps a window, members learn at the same time with windows of 0, 1, 2 and more rows."""
+    """If a method keeps a window, members learn together with windows of 0, 1, 2 and more rows."""
     fleet, alone = ob.fleet(method, N, backend=backend, **METHODS[method]), learners(method, backend)
     for i, learner in enumerate(alone):
         X, y = rows(method, i + 1, seed=i)
@@ -172,7 +172,7 @@ def test_a_member_that_diverges_stops_alone(method, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("method", sorted(set(METHODS) - {"nlms", "apa"}))  # which learn rows of any size
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"nlms", "apa"}))  # these learn rows of any size
 def test_all_members_may_diverge_before_the_last_row(method, backend):
     fleet, alone = ob.fleet(method, N, backend=backend, **METHODS[method]), learners(method, backend)
     X, y = rows(method, N, 1)
@@ -341,7 +341,7 @@ def test_directions_that_were_not_seen_have_no_coordinates():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_members_whose_windows_are_dependent_take_one_step_together(monkeypatch, dtype):
-    """Rows that the compiled kernel leaves: repeated ones, as of a sensor that is stuck, for all members but one."""
+    """Rows that the compiled kernel does not learn: all members but one repeat rows, like a sensor that is stuck."""
     from orfit_bench_numba import _apa_fleets
 
     sizes, step = [], _apa_fleets.step_members
@@ -372,7 +372,7 @@ def test_subspaces_of_all_members_are_orthonormalized_together(monkeypatch):
 
 def test_one_member_of_many_that_loses_digits_is_warned_of():
     X, y = np.eye(2)[None].repeat(3, axis=0), np.ones((3, 2))
-    X[1] = 1.0  # two equal rows, of which the prior leaves few digits
+    X[1] = 1.0  # two equal rows that are large compared with the prior
     with pytest.warns(ob.AccuracyWarning, match=r"1 members of the fleet \(1\)"):
         ob.fleet("rls", 3, backend="numpy", ridge=1e-10).partial_fit(X, y)
 

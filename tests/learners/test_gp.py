@@ -1,4 +1,4 @@
-"""Gradient projection (gp): which features it remembers, and which directions it leaves alone."""
+"""Gradient projection (gp): which features it remembers, and which directions it does not change."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_steps_of_gp_are_orthogonal_to_its_basis() -> None:
 
 
 def test_gp_fills_its_basis_row_by_row() -> None:
-    """Orthonormal rows in use, zeros behind them; what depends on earlier inputs fills none, but counts in Sigma."""
+    """Orthonormal rows in use, then zeros; an input that depends on earlier ones adds no row, but counts in Sigma."""
     X, Y = network_rows(7, d=5)
     X[0], X[4], X[5] = 0, X[2] + X[3], 0
     learner = ob.create("gp", model=ob.MLP((), bias=False)), ob.create("gp", model=ob.MLP((), bias=False), rank=4)
@@ -82,7 +82,7 @@ def test_gp_remembers_the_features_after_the_step() -> None:
 
 @pytest.mark.parametrize("rank", [None, 2])
 def test_features_that_overflow_are_not_remembered(rank: int | None) -> None:
-    """Their products are not finite: at such weights the next step cannot be, either. The state stays finite."""
+    """Their products are not finite, nor would the next step at such weights be. The state stays finite."""
     net, calls = ob.MLP((3,)), []
 
     def layers(w: Any, x: Any) -> Any:

@@ -67,7 +67,7 @@ CHANGED: dict[str, tuple[Any, Any, str]] = {
 
 
 def refuses(learner: ob.Learner, call: Callable[..., Any], error: type[Exception], message: str, same: Same) -> None:
-    """The call fails with this message, and nothing has changed."""
+    """Assert that the call fails with this message and changes nothing."""
     before = learner.copy()
     with pytest.raises(error, match=message):
         call(learner)

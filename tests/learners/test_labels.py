@@ -1,4 +1,4 @@
-"""Labels: every kind that is taken or refused, their order, and how they are saved."""
+"""Labels: every kind that is accepted or refused, their order, and how they are saved."""
 
 import json
 
@@ -16,7 +16,7 @@ KINDS = {
     "str": (["no", "", "Jürgen 🦆"], str),
     "odd": (["a", "a\0", "\ud800", "\n\"'"], str),
 }
-"""Labels of every kind that a learner takes, and as what it answers."""
+"""Labels of every kind that a learner accepts, and the type of the labels that it returns."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

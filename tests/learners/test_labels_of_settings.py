@@ -1,4 +1,4 @@
-"""Matrices and weights with labels are refused as settings: no columns are known with which they could be compared."""
+"""Matrices and weights with labels are refused as settings: there are no columns to compare the labels with."""
 
 from __future__ import annotations
 

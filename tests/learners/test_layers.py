@@ -43,7 +43,7 @@ def test_rows_of_any_scale_are_learned(case: Any, scale: float) -> None:
     X, Y = network_rows(6)
     learner = ob.create(case[0], model=ob.MLP((4,)), random_state=2, **case[1])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ob.AccuracyWarning)  # such rows are large beside owm's prior, and it says so
+        warnings.simplefilter("ignore", ob.AccuracyWarning)  # these rows are large compared with owm's prior
         learner.partial_fit(scale * X, Y)
     assert all(np.isfinite(a.values).all() for a in learner.state().variables.values())
     assert learner.n_samples_seen_ == 6
@@ -123,7 +123,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def transposed(J: Any) -> Any:
-    """The gradients of a 4 x 2 and a 3 x 2 matrix, each turned."""
+    """The gradients of a 4 x 2 and a 3 x 2 matrix, each transposed."""
     first, second = J[:, :8].reshape(-1, 4, 2), J[:, 8:].reshape(-1, 3, 2)
     return np.concatenate([a.swapaxes(1, 2).reshape(len(J), -1) for a in (first, second)], axis=1)
 
@@ -131,7 +131,7 @@ def transposed(J: Any) -> Any:
 @pytest.mark.parametrize("case", WRONG)
 @pytest.mark.parametrize("method", ["gp", "owm"])
 def test_layers_that_do_not_fit_the_model_are_refused(method: str, case: str, same_state: Same) -> None:
-    """On the first row, with the learner as it was before."""
+    """The first row is refused, and the learner is unchanged."""
     parts, message = WRONG[case]
     X, Y = network_rows(2, outputs=2)
     learner = ob.create(method, model=replace(NET, name="mine", **parts))
@@ -143,7 +143,7 @@ def test_layers_that_do_not_fit_the_model_are_refused(method: str, case: str, sa
 @pytest.mark.parametrize("case", CASES, ids=names)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_layered_model_written_by_hand_learns_as_the_mlp(case: Any, dtype: str) -> None:
-    """A network written by hand, its functions all in float64, learns as the one that ships."""
+    """A handwritten network, whose functions all compute in float64, learns like the one of the package."""
 
     def split(w: Any) -> tuple[Any, Any]:
         return w[:9].reshape(3, 3).astype(float), w[9:, None].astype(float)
@@ -167,7 +167,7 @@ def test_a_layered_model_written_by_hand_learns_as_the_mlp(case: Any, dtype: str
     )
     for name, a in own.variables.items():
         assert a.dtype == dtype
-        if not name.startswith("basis"):  # whose rows may differ in sign
+        if not name.startswith("basis"):  # rows of a basis may differ in sign
             np.testing.assert_allclose(a, shipped[name], rtol=1e-10 if dtype == "float64" else 1e-3, atol=1e-6)
 
 

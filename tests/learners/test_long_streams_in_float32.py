@@ -1,4 +1,4 @@
-"""Single precision over many rows: small terms are not rounded away; where sums lose their digits, learners warn."""
+"""Single precision over many rows: small terms are not rounded away, and learners warn if sums lose digits."""
 
 import warnings
 from typing import Any
@@ -15,7 +15,7 @@ LIMIT = 741_455
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_a_small_ridge_of_sgd_is_not_rounded_away(backend: str) -> None:
-    """step_size ridge = 2.5e-8 is less than eps / 2 in float32, and takes 1e-3 of the weight in 40,000 steps."""
+    """step_size ridge = 2.5e-8 is less than eps / 2 in float32, but reduces the weight by 1e-3 in 40,000 steps."""
     rng, n = np.random.default_rng(0), 40_000
     X = 0.1 * rng.standard_normal((n, 1))
     y = X[:, 0] + rng.standard_normal(n)

@@ -17,7 +17,7 @@ METHODS = sorted(ob.methods())
 BACKENDS = [name for name in ("numpy", "numba") if name in ob.backends() and ob.backends()[name].available]
 REFUSED = (TypeError, ValueError)
 SLOW = pytest.param(12_500, marks=pytest.mark.slow)
-"""For each method, backend and dtype: more than a million in all."""
+"""Number of calls for each method, backend and dtype: more than a million in total."""
 Draw = np.random.Generator
 NUMBERS: dict[str, Callable[[Draw, Any], Any]] = {
     "NaN": lambda draw, a: _with(draw, a, np.nan),
@@ -42,7 +42,7 @@ NUMBERS: dict[str, Callable[[Draw, Any], Any]] = {
     "word": lambda draw, a: "rows",
     "generator": lambda draw, a: (row for row in a),
 }
-"""Numbers that are wrong in themselves, in place of right ones."""
+"""Numbers that are always invalid, which replace valid ones."""
 ENTRIES: dict[str, Callable[[Draw, int], Any]] = {
     "NaN": lambda draw, n: _with(draw, np.ones(n), np.nan),
     "negative": lambda draw, n: _with(draw, np.ones(n), -1.0),
@@ -56,9 +56,9 @@ ENTRIES: dict[str, Callable[[Draw, int], Any]] = {
     "ragged": lambda draw, n: [[1.0], [1.0, 2.0]] * n,
     "word": lambda draw, n: "much",
 }
-"""What is wrong as a noise or a weight, an entry for each row."""
+"""Invalid noises or weights, with an entry for each row."""
 RIGHT = {("learn_one", "dict"), ("predict_one", "dict")}
-"""What is no mistake: a row as a dictionary."""
+"""Valid inputs: a row as a dictionary."""
 ROWS_ONLY: dict[str, Callable[[Draw, Any], Any]] = {
     "a feature more": lambda draw, X: np.hstack([X, X[:, :1]]),
     "a feature less": lambda draw, X: X[:, 1:],
@@ -71,7 +71,7 @@ ROWS_ONLY: dict[str, Callable[[Draw, Any], Any]] = {
 
 
 def _with(draw: Draw, a: Any, value: Any) -> Any:
-    """A copy with this value at a random place."""
+    """A copy with this value at a random position."""
     changed = np.array(a)
     changed[tuple(draw.integers(n) for n in changed.shape)] = value
     return changed

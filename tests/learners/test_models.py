@@ -1,4 +1,4 @@
-"""Methods that learn models: networks, models of one's own, and what their functions may do."""
+"""Methods that learn models: networks, models of users, and what their functions may do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make_network_rows(outputs: int | None, n: int = 7) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_network_learns(method: str) -> None:
-    """The rows just seen are predicted better than before; all methods move."""
+    """Learned rows are predicted better than before; all methods change the weights."""
     X, y = make_network_rows(None, n=3)
     learner = ob.create(method, model=ob.MLP((8,)), random_state=1).partial_fit(X[:0], y[:0])
     before = learner.predict(X[:1])
@@ -77,7 +77,7 @@ def test_a_state_is_restored_with_its_network_only(method: str, way: str, same_s
 
 @pytest.mark.parametrize("method", [name for name in METHODS if "w" in ob.methods()[name].combine.averages])
 def test_learners_of_equal_networks_are_averaged(method: str) -> None:
-    """Each was given a network of its own; they are the same model."""
+    """Each was given a separate network object; they are the same model."""
     X, y = make_network_rows(None)
     learners = [ob.create(method, model=ob.MLP((4,), "gelu"), random_state=i).partial_fit(X, y) for i in range(2)]
     mean = np.mean([learner.array("w") for learner in learners], axis=0)
@@ -106,7 +106,7 @@ def test_orfit_on_a_network_is_interpolating_rls_step_by_step(method: str, more:
 
 
 def handwritten() -> ob.Model:
-    """f(x; w) = sum_k v_k exp(-(u_k'x)^2), three bumps, w = (u, v), with its Jacobian by hand."""
+    """f(x; w) = sum_k v_k exp(-(u_k'x)^2), three bumps, w = (u, v), with a handwritten Jacobian."""
 
     def parts(w: Any, d: int) -> tuple[Any, Any]:
         return w[: 3 * d].reshape(3, d), w[3 * d :]
@@ -125,7 +125,7 @@ def handwritten() -> ob.Model:
 
 
 def differentiated() -> ob.Model:
-    """The same, told to an automatic differentiation as one formula."""
+    """The same model as a formula with automatic differentiation."""
     import autograd.numpy as anp
     from autograd import jacobian
 
@@ -140,7 +140,7 @@ def differentiated() -> ob.Model:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_model_by_automatic_differentiation(method: str, dtype: str) -> None:
-    """Its two functions come from a library that the host has never heard of; rounding is all that differs."""
+    """Its two functions come from a library that the host does not know; results differ only by rounding."""
     X, y = make_network_rows(None)
     models = handwritten(), differentiated()
     by_hand, by_autograd = (ob.create(method, model=m, dtype=dtype).partial_fit(X, y) for m in models)
@@ -174,7 +174,7 @@ def test_functions_that_fill_the_same_array_again_change_nothing(case):
         return filled
 
     reusing = ob.Model("reusing", again("f", plain.predict), again("J", plain.jacobian), plain.parameters, plain.start)
-    plain = replace(plain, name="plain", vjp=None, jacobians=None)  # which are rounded otherwise
+    plain = replace(plain, name="plain", vjp=None, jacobians=None)  # these are rounded differently
     reported = [ob.create(method, model=model, **settings).prequential(X, Y) for model in (plain, reusing)]
     np.testing.assert_array_equal(*reported)
     states = [ob.create(method, model=model, **settings).partial_fit(X, Y).state()["w"] for model in (plain, reusing)]
@@ -209,7 +209,7 @@ def test_a_number_of_parameters_that_is_no_integer_is_refused():
 @pytest.mark.parametrize("wrong", ["zero inputs", "wrong inputs that a dead first row hides"])
 def test_layers_that_disagree_are_found_as_soon_as_a_row_shows_it(wrong):
     net = ob.MLP((3,), "relu")
-    X, y = np.array([[-1.0, -2.0], [1.0, 2.0]]), np.ones(2)  # at weights of one the first row reaches no unit
+    X, y = np.array([[-1.0, -2.0], [1.0, 2.0]]), np.ones(2)  # with weights of one the first row activates no unit
     if wrong == "zero inputs":
         layers = lambda w, x: tuple(0 * a for a in net.layers(w, x))  # noqa: E731
     else:

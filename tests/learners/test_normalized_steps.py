@@ -1,4 +1,4 @@
-"""Normalized steps of rows and errors of any size, whose quotients may be no numbers, next to exact rational steps."""
+"""Normalized steps of rows and errors of any size, whose quotients may be NaN, compared with exact rational steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import orfit_bench as ob
 
 CASES, FEATURES, OUTPUTS, BOUND = 100, 3, 2, 8
-"""Rows of each setting, entries of a row, outputs, and how many eps a step may be off."""
+"""Rows for each setting, entries of a row, outputs, and the allowed error of a step in eps."""
 EXPONENTS = {"float64": 300, "float32": 36, "complex128": 300, "complex64": 36}
 """Sizes of rows are powers of ten up to these, and down to their inverses."""
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
@@ -33,7 +33,7 @@ def as_pairs(a: Any) -> list[tuple[Fraction, Fraction]]:
 
 
 def exact_step(x: Any, e: Any, settings: dict[str, Any]) -> list[tuple[Fraction, Fraction]] | None:
-    """The parts of step e conj(x) / (eps + |x|^2); None where one that is not zero is not a normal number."""
+    """The parts of step e conj(x) / (eps + |x|^2); None if a nonzero part is not a normal number."""
     info, real = np.finfo(x.dtype), x.real.dtype.type
     step, eps = (Fraction(float(real(settings.get(name, n)))) for name, n in (("step_size", 1), ("eps", 0)))
     row, ((a, b),) = as_pairs(x), as_pairs([e])
@@ -44,7 +44,7 @@ def exact_step(x: Any, e: Any, settings: dict[str, Any]) -> list[tuple[Fraction,
 
 
 def error_in_eps(found: Any, parts: list[tuple[Fraction, Fraction]]) -> float:
-    """The largest error of an entry relative to its size, in eps; infinite where one is not finite."""
+    """The largest error of an entry relative to its size, in eps; infinite if an entry is not finite."""
     if not np.isfinite(found).all():
         return np.inf
     errors = (
@@ -64,8 +64,8 @@ def extreme_cases(
 ) -> tuple[Any, Any, list[list[Any]]]:
     """Rows X (n, d), targets Y (n, outputs) of any size, and the exact steps of each; all entries are normal numbers.
 
-    Entries of a row have different sizes in one of three. Targets are drawn by the size of the step that they cause,
-    and in one of ten so large or small that the step is near the ends of the range.
+    In one of three rows entries have different sizes. Targets are drawn by the size of the step that they cause; in
+    one of ten, the step is near the ends of the range.
     """
     rng, info, most = np.random.default_rng(len(dtype) + outputs), np.finfo(dtype), EXPONENTS[dtype]
     least, largest = np.log10(float(info.tiny)), np.log10(float(info.max))
@@ -88,7 +88,7 @@ def extreme_cases(
 
 
 def orthogonal(X: Any) -> Any:
-    """The rows (n, d) with zeros around each, (n, n d): steps of one change no prediction for another."""
+    """The rows (n, d) padded with zeros, (n, n d): steps for one row change no prediction for another."""
     n, d = X.shape
     A = np.zeros((n, n, d), X.dtype)
     A[np.arange(n), np.arange(n)] = X
@@ -181,7 +181,7 @@ def test_gradients_of_models_cause_the_exact_steps(
     kernel = import_module(f"orfit_bench_{backend}.{method}")
     p = SimpleNamespace(step_size=np.array([settings.get("step_size", 1)], dtype), eps=settings.get("eps", 0.0))
     weights = np.zeros((*X.shape, outputs), dtype)
-    with np.errstate(all="ignore"):  # as callers of kernels have it
+    with np.errstate(all="ignore"):  # as callers of kernels do
         applied = [
             kernel.update(SimpleNamespace(w=w), x[None], y[None], p) for w, x, y in zip(weights, X, Y, strict=True)
         ]

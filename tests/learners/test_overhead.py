@@ -1,6 +1,6 @@
-"""What one call costs: a row at a time beside its kernel and beside River; chunks of several lengths; kernels alone.
+"""The cost of one call: single rows compared with their kernel and with River, chunks of several lengths, kernels.
 
-`python3 dev.py bench` measures; the test command runs each once, so that they stay runnable.
+`python3 dev.py bench` measures; the test command runs each once, so that failures are noticed.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def rows():
 
 
 def learning(method, rows, backend="numpy"):
-    """A learner that has seen the rows, and the rows as its kind wants them."""
+    """A learner that has seen the rows, and the rows as its kind needs them."""
     if reason := registry().absence(backend, method):
         pytest.skip(f"{method} on {backend}: {reason}")
     declared, (X, y) = ob.methods()[method], rows
@@ -64,7 +64,7 @@ def test_chunks_of_a_length(benchmark, rows, length, backend):
 
 @pytest.mark.benchmark(group="kernel alone, 256 rows, d = 16")
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("gp", "owm")])  # theirs take a row's layers
+@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("gp", "owm")])  # theirs need a row's layers
 def test_kernel(benchmark, rows, method, backend):
     learner, X, y = learning(method, rows, backend)
     kind = learner.method.kind

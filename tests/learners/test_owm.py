@@ -28,7 +28,7 @@ def test_owm_on_one_layer_is_rls(outputs: int, ff: float) -> None:
 
 
 def test_owm_does_not_change_a_layer_without_input() -> None:
-    """A dead layer without bias: its matrix stays, its P only forgets."""
+    """A dead layer without bias: its matrix does not change, and its P only forgets."""
     X, Y = network_rows(3)
     w = np.concatenate([-np.ones(3), [2.0]])
     learner = ob.create("owm", model=ob.MLP((1,), "relu", bias=False), initial_weights=w, forgetting_factor=0.5)
@@ -38,7 +38,7 @@ def test_owm_does_not_change_a_layer_without_input() -> None:
 
 
 def test_owm_warns_on_precision_loss_and_then_diverges() -> None:
-    """A layer that always takes in the same winds up in its other directions."""
+    """A layer with constant inputs winds up in the other directions."""
     learner = ob.create("owm", model=ob.MLP((3,)), forgetting_factor=0.5)
     X, y = np.ones((2000, 2)), np.full(2000, 0.1)
     stated = "a layer's P are lost: .* narrower layers"
@@ -50,7 +50,7 @@ def test_owm_warns_on_precision_loss_and_then_diverges() -> None:
 
 
 def test_owm_refuses_a_p_that_would_overflow() -> None:
-    """A feature that is always zero takes nothing from its entry of P, which doubles with every row."""
+    """A feature that is always zero does not reduce its entry of P, which doubles with every row."""
     learner = ob.create("owm", model=ob.MLP((2,), bias=False), forgetting_factor=0.5)
     X, Y = network_rows(1100)
     X[:, 1] = 0
@@ -61,7 +61,7 @@ def test_owm_refuses_a_p_that_would_overflow() -> None:
 
 
 def test_owm_changes_all_layers_or_none(same_state: Same) -> None:
-    """The second layer's P has no digits left: the first one's must not have moved either."""
+    """The second layer's P has no digits left: the first layer must not have changed either."""
     X, Y = network_rows(4)
     state = ob.create("owm", model=ob.MLP((2,))).partial_fit(X, Y).state()
     state["P_2"].values[:] *= -1e3

@@ -19,7 +19,7 @@ def make(method="rls", backend="numpy", **settings):
 
 
 def standardized(rows):
-    """Each row by the moments of the rows up to it, computed anew for each; and a column of ones."""
+    """Each row standardized by the moments of the rows up to it, computed separately for each; and a column of ones."""
     Z = np.ones((len(rows), rows.shape[1] + 1), rows.dtype)
     for t in range(len(rows)):
         seen = rows[: t + 1]
@@ -229,7 +229,7 @@ def test_a_row_whose_square_overflows_is_refused(size, method, steps):
     weights = np.where(np.arange(len(X)) == 3, 0.0, 1.0)
     if method == "rls" and len(steps) == 2:  # a row of weight 0 is not learned
         pipeline.copy().partial_fit(rows, y, sample_weight=weights)
-    if steps == ["standardize"]:  # with an intercept the coordinates of earlier rows hold
+    if steps == ["standardize"]:  # with an intercept the coordinates of earlier rows remain valid
         with pytest.raises(ValueError, match=r"X\[3, 1\]"):
             pipeline.predict(rows)
 

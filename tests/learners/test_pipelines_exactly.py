@@ -103,7 +103,7 @@ def test_weights_of_rows_count_as_repetitions() -> None:
         both = make(method, ridge=0.5).partial_fit(rows, t, sample_weight=weights)
         close(a.merge(b).predict(rows), both.predict(rows))
     second = make("rls").partial_fit(rows[:2], t[:2], sample_weight=[0.0, 2.0])
-    assert not second.transforms[0].var_.any()  # of a single row, exactly
+    assert not second.transforms[0].var_.any()  # exactly zero for a single row
     nothing = make("rls").partial_fit(rows[:5], t[:5], sample_weight=np.zeros(5))
     assert nothing.transforms[0].count == 0
     close(nothing.partial_fit(rows, t).predict(rows), make("rls").partial_fit(rows, t).predict(rows))
@@ -164,7 +164,7 @@ def test_classes_of_both_parts_are_kept() -> None:
 @pytest.mark.parametrize("one_by_one", [False, True])
 @pytest.mark.parametrize("n", [8, 20, 70])
 def test_nearly_equal_first_rows_cost_no_digits(n, one_by_one, method):
-    """The prior is that by the moments after row 8 or 64, however small the spread of the first rows was."""
+    """The prior uses the moments after row 8 or 64, however small the spread of the first rows was."""
     for seed, difference in enumerate((1e-2, 1e-4, 1e-6, 1e-9, 1e-12)):
         rng = np.random.default_rng(seed)
         x = rng.standard_normal(n)
@@ -191,7 +191,7 @@ def test_nearly_equal_first_rows_are_no_outliers_in_float32(method):
 @pytest.mark.parametrize("difference", [1e-3, 1e-7])
 @pytest.mark.filterwarnings("ignore::orfit_bench.errors.AccuracyWarning")
 def test_predictions_in_a_chunk_are_those_before_each_row(difference, method):
-    """Also where the prior moves with the coordinates, as it does after nearly equal first rows."""
+    """Also if the prior moves with the coordinates, as it does after nearly equal first rows."""
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((20, 2)) + 3
     rows[1] = rows[0] + difference

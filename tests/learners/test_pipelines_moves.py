@@ -1,4 +1,4 @@
-"""What happens where the coordinates of a pipeline move, and what cannot follow them."""
+"""What happens when the coordinates of a pipeline move, and what cannot follow them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_move_changes_no_prediction(method: str, settings: dict[str, Any]) -> 
     ask = p.decision_function if labels else p.predict
     before = ask(X)
     p.partial_fit(X[:0], t[:0])
-    changed = p.copy().flush().merge(make(method, **settings)) if not p.pending else p.copy()  # of no rows
+    changed = p.copy().flush().merge(make(method, **settings)) if not p.pending else p.copy()  # without rows
     np.testing.assert_array_equal((changed.decision_function if labels else changed.predict)(X), before)
     position = p.position.moved(p.learner, ob.Standardizer().learn(X[300:])[0].coordinates())
     rows = np.column_stack([position.rows(X, p.transforms[0]), np.ones(N)])

@@ -1,4 +1,4 @@
-"""Names of columns in pipelines: as in learners, those of the first rows stay known."""
+"""Names of columns in pipelines: as in learners, those of the first rows are kept."""
 
 from __future__ import annotations
 

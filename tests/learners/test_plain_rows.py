@@ -1,4 +1,4 @@
-"""Single rows that are no arrays of the learner's dtype: the same states as of such arrays, the same errors."""
+"""Single rows that are not arrays of the learner's dtype: the same states and errors as for such arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that compute in another precision than the learner: what they return agrees to the coarser of the two."""
+"""Models that compute in another precision than the learner: results agree in the coarser of the two."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reas
 BACKENDS = ["numpy", "numba"]
 METHODS = ["lms", "rls", "orfit", "oja"]
 SECONDS = 60
-"""So long no process takes, unless it hangs."""
+"""Seconds after which a process counts as hanging."""
 GROWTH = """
 import sys
 import numpy as np
@@ -56,7 +56,7 @@ def learn(learner, seed):
 
 
 def in_fork(work):
-    """What a function returns in a forked process: bytes. Fails if the process hangs."""
+    """The bytes that a function returns in a forked process. Fails if the process hangs."""
     here, there = os.pipe()
     child = os.fork()
     if not child:
@@ -80,7 +80,7 @@ def in_fork(work):
 
 
 def in_spawned(learner, seed):
-    """The bytes of a copy that learned in a process of its own, to which it was pickled."""
+    """The bytes of a copy that learned in a separate process, to which it was pickled."""
     program = (
         "import sys, pickle; learner, rows = pickle.load(sys.stdin.buffer); learner.partial_fit(*rows); "
         "sys.stdout.buffer.write(learner.to_bytes())"

@@ -1,4 +1,4 @@
-"""Rows are unlearned that are large beside the others: weights are those of a learner of the others, or warned of."""
+"""Unlearning rows that are large compared with the others: weights equal those without them, or there is a warning."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import orfit_bench as ob
 
 TRIALS = 1_500
 LARGEST = {"float64": 8, "float32": 4}
-"""The decimal exponent of rows that are unlearned."""
+"""The largest decimal exponent of the size of rows that are unlearned."""
 
 
 def deviation(rng: np.random.Generator, dtype: str) -> tuple[str, float]:
-    """What became of a random learner, and the largest deviation relative to the largest prediction."""
+    """The outcome for a random learner, and the largest deviation relative to the largest prediction."""
     d, (few, many) = int(rng.integers(1, 6)), (int(n) for n in rng.integers(1, 40, 2))
     columns, size = 10.0 ** rng.integers(-3, 4, d), 10.0 ** rng.integers(-2, LARGEST[dtype] + 1)
     kept, new = ((rng.standard_normal((n, d)) * columns).astype(dtype) for n in (few, 5))
@@ -33,12 +33,12 @@ def deviation(rng: np.random.Generator, dtype: str) -> tuple[str, float]:
         try:
             for rows in np.array_split(np.arange(many), rng.integers(1, many + 1)):
                 found.partial_fit(large[rows], targets[rows], sample_weight=-np.ones(len(rows)))
-        except ValueError:  # of rows that count as never seen, since others left only rounding
+        except ValueError:  # rows that count as never seen, since others left only rounding
             return "refused", 0.0
         got = found.predict(new)
         warned = bool(given)
         want = learner("float64").predict(new.astype(float))
-    if not np.diagonal(found.array("information")).all():  # exactly what it is where nothing was learned
+    if not np.diagonal(found.array("information")).all():  # exactly the value without any rows
         return "nothing left", 0.0
     return "warned" if warned else "fine", float(abs(got - want).max() / max(abs(want).max(), 0.1))
 

@@ -1,4 +1,4 @@
-"""Ridge regression in information form: weights that are solved for when they are asked for, and never stale."""
+"""Ridge regression in information form: weights are computed when they are requested, and never outdated."""
 
 import warnings
 
@@ -95,7 +95,7 @@ def test_equations_that_lose_half_of_their_digits_warn_once(backend):
 
 @pytest.mark.parametrize(("n", "scale", "loses"), [(10, 1e-3, False), (30, 1.0, True), (50, 1e3, True)])
 def test_equations_whose_pivots_hide_their_condition_warn(n, scale, loses, backend):
-    K, scales = kahan_matrix(n), scale * np.logspace(-2, 2, n)  # the scales of features lose no digits
+    K, scales = kahan_matrix(n), scale * np.logspace(-2, 2, n)  # the scales of features cost no digits
     learner = ob.create("ridge", backend=backend, ridge=0.0).partial_fit(K * scales, K.sum(axis=1))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -139,7 +139,7 @@ def test_single_rows_make_the_weights_be_solved_anew(backend):
 
 
 def test_weights_near_the_largest_number_are_right(backend):
-    """Substitution in L w = m overflows on the way for such m."""
+    """For such m, substitution in L w = m overflows in an intermediate result."""
     X, y = np.array([[0.34, 0.04, -1.3, 3.27], [0.91, -0.38, 0.28, -0.88]]), np.array([0.0, 15.9])
     one = ob.create("ridge", backend=backend).partial_fit(X, y)
     large = ob.create("ridge", backend=backend).partial_fit(X, 2.0**1020 * y)

@@ -1,4 +1,4 @@
-"""Weights of rows: what they mean is in the laws; here what is refused, and what is left as it was."""
+"""Weights of rows: refusals, and what does not change; their meaning is tested by the laws."""
 
 import numpy as np
 import pytest

@@ -101,7 +101,7 @@ SETTINGS_OF_SIMILAR_TYPES: list[dict[str, Any]] = [
     {"method": "lms", "dtype": np.float32, "random_state": 2**64 - 1},
     {"method": "lms", "dtype": np.dtype("float32")},
     {"method": "nlms", "step_size": {"slide": {"B": 1, "G": 1}}},
-    {"method": "lms", "step_size": ob.schedules.power(1.0, 400.0)},  # underflows, which is no mistake
+    {"method": "lms", "step_size": ob.schedules.power(1.0, 400.0)},  # underflows, which is allowed
     {"method": "lms", "initial_weights": [1, 0, 0]},
 ]
 
@@ -158,7 +158,7 @@ class Cosine(ob.schedules.Schedule):
     ],
 )
 def test_schedules_that_cannot_be_saved_are_refused(make, message):
-    """What create accepts, restore must read."""
+    """Settings that create accepts must be readable by restore."""
     with pytest.raises((TypeError, ValueError), match=message):
         ob.create("lms", step_size=make())
 

@@ -1,4 +1,4 @@
-"""Delay lines: rows of a signal, at once or by samples, equal what shifting a buffer gives."""
+"""Delay lines: rows of a signal, computed together or by samples, equal those of a shifted buffer."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def targets(case: Case, values: Any) -> Any:
 
 
 def outcome(act: Callable[[], Any]) -> tuple[type[BaseException], str] | None:
-    """The error that a call raises."""
+    """The error that a call raises, or None."""
     try:
         act()
     except Exception as error:
@@ -152,7 +152,7 @@ BAD_LABELS: dict[str, Any] = {
 @pytest.mark.parametrize("begun", [True, False], ids=["begun", "new"])
 @pytest.mark.parametrize("name", list(ob.methods()))
 def test_bad_input_is_refused_as_in_a_chunk(name: str, begun: bool, same_state: Same) -> None:
-    """Same error, same message, and the learner is unchanged."""
+    """The error and its message are the same, and the learner is unchanged."""
     case: Case = (name, {})
     kind = ob.methods()[name].kind
     good = "up" if kind == "classification" else 0.5

@@ -1,4 +1,4 @@
-"""Sparse rows: learned as dense ones by methods that change nothing where a row is zero, and refused by all others."""
+"""Sparse rows: learned like dense ones by methods that change nothing where a row is zero; refused by all others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "ridge": ("ridge", {"ridge": 0.5}),
 }
 ROWS = [0, 1, 2, 60, 61, 200, N]
-"""Where the chunks end."""
+"""The ends of the chunks."""
 
 
 @pytest.mark.parametrize("backend", ["numpy", pytest.param("numba", marks=pytest.mark.slow)])
@@ -99,7 +99,7 @@ def test_arrays_and_matrices_with_entries_in_any_order(make: Any) -> None:
     learner = ob.create("lms", backend="numpy", step_size=0.1).partial_fit(given, [1.0, 2.0])
     expected = ob.create("lms", backend="numpy", step_size=0.1).partial_fit(given.toarray(), [1.0, 2.0])
     np.testing.assert_allclose(learner.predict(np.eye(5)), expected.predict(np.eye(5)), atol=1e-15)
-    np.testing.assert_array_equal(given.indices, entries[1])  # the input is as it was
+    np.testing.assert_array_equal(given.indices, entries[1])  # the input is unchanged
 
 
 def test_the_cost_depends_on_the_entries_that_are_not_zero() -> None:
@@ -173,7 +173,7 @@ def test_divergence_names_the_row_and_keeps_the_rows_before() -> None:
 def test_a_learner_that_learns_in_another_thread_refuses_sparse_rows() -> None:
     learner = ob.create("lms", backend="numpy").partial_fit(CSR, y)
     before = learner.copy()
-    learner.live_state.permit.pop()  # as a thread that learns
+    learner.live_state.permit.pop()  # like a thread that learns
     with pytest.raises(RuntimeError, match="learning in another thread"):
         learner.partial_fit(CSR, y)
     learner.live_state.permit.append(None)

@@ -1,4 +1,4 @@
-"""Columns whose labels are no strings: numbers, tuples of a MultiIndex, dates. Their order is checked as well."""
+"""Columns whose labels are not strings: numbers, tuples of a MultiIndex, dates. Their order is checked as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads: one learner in two threads at once is refused, a learner for each thread is safe."""
+"""Threads: using one learner in two threads at the same time is refused; a learner for each thread is safe."""
 
 import signal
 import sys
@@ -106,7 +106,7 @@ def test_first_rows_and_new_classes_are_not_lost_to_another_thread(seen):
 
 
 def test_a_refused_call_sets_nothing_back():
-    """A call that is refused restored the state from before the call that was under way, and its counts."""
+    """A refused call used to restore the state and counts from before the call in progress."""
     for method in ("gp", "kalman"):
         learner = ob.create(method, backend="numpy", model=ob.MLP((3,))).partial_fit(X[:5], y[:5])
         alone = learner.copy().partial_fit(X[5:40], y[5:40])
@@ -118,7 +118,7 @@ def test_a_refused_call_sets_nothing_back():
 
 
 def test_a_pipeline_is_refused_before_it_moves_its_learner():
-    """The second thread expressed the learner's state in other coordinates while the first learned in it."""
+    """The second thread used to express the learner's state in other coordinates while the first learned in it."""
     steps = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy")).partial_fit(X[:5], y[:5])
     alone = steps.copy().partial_fit(X[5:40], y[5:40])
     for call in (lambda a: a.partial_fit(9 * X[:3], y[:3]), lambda a: a.merge(alone), lambda a: a.flush()):
@@ -178,7 +178,7 @@ class LearnsFirst:
 
 @pytest.mark.parametrize("width", [2, 3])
 def test_rows_that_were_read_before_the_first_ones_were_learned_are_refused(width):
-    """Their columns came in another order, or were others: they were learned in the wrong ones."""
+    """Their columns had another order or other names: the rows used to be learned in the wrong columns."""
     table = pd.DataFrame(X[:9], columns=["a", "b", "c"])
     learner, first = ob.create("rls", backend="numpy"), table[["c", "b", "a"][:width]]
     alone = learner.copy().partial_fit(first, y[:9])
@@ -202,7 +202,7 @@ def interrupt(number, frame):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timers")
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_ctrl_c_at_any_moment_leaves_a_learner_that_learns_or_says_why_not(backend):
-    """It left one learner in seven that said for ever that another thread learned, or rows that were not counted."""
+    """Before, one of seven learners reported another thread for ever, or had rows that were not counted."""
     calls = [lambda a: a.learn_one(np.ones(1), 1.0), lambda a: a.partial_fit([[1.0], [1.0]], [1.0, 1.0])]
     rng, before = np.random.default_rng(0), signal.signal(signal.SIGALRM, interrupt)
     begun = ob.create("ridge", backend=backend).partial_fit([[1.0], [1.0]], [1.0, 1.0])

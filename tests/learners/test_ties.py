@@ -34,7 +34,7 @@ def test_of_directions_of_equal_size_the_earliest_stay(size, backend):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_directions_that_tie_but_for_rounding_do_not_depend_on_the_chunk_or_the_backend(dtype):
-    """Residuals of rows of zeros and ones often have one norm, which rounds in another way in each kernel."""
+    """Residuals of rows of zeros and ones often have equal norms, which each kernel rounds differently."""
     limit, differing = 1e-9 if dtype == "float64" else 1e-3, []
     for seed in range(300):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Standard deviations and likelihoods: their values are laws; here shapes, models, and what is refused."""
+"""Standard deviations and likelihoods: shapes, models and refusals; their values are tested by the laws."""
 
 import re
 import warnings
@@ -138,7 +138,7 @@ def test_what_has_no_distribution():
 
 
 def test_the_log_likelihood_warns_of_lost_digits():
-    """Two columns that nearly agree, in rows that are large beside the prior."""
+    """Two columns that nearly agree, in rows that are large compared with the prior."""
     rows = np.array([[300, 300], [300, 300.1], [300, 300], [300, 300.1]])
     with pytest.warns(ob.AccuracyWarning, match="rls: half of the digits"):
         ob.create("rls", backend="numpy", dtype="float32").log_likelihood(rows, np.ones(4))

@@ -1,4 +1,4 @@
-"""Rows of negative weight are taken back: what is left, with its digits, and what is refused."""
+"""Rows of negative weight are unlearned: the remaining weights and digits, and refusals."""
 
 import warnings
 from contextlib import nullcontext
@@ -45,7 +45,7 @@ def test_more_than_was_learned_cannot_be_unlearned():
     [(1e2, ""), (1e5, "half of the digits of the weights"), (1e8, "leave only rounding in column 1")],
 )
 def test_unlearning_rows_that_are_large(size, warning):
-    """What is left is a difference of large sums."""
+    """The remaining sums are differences of large sums."""
     columns = np.where(np.arange(X.shape[1]) == 1, size, 1)
     learner = learned("ridge", (X[10:], y[10:], None), (X[:10] * columns, y[:10], None))
     with pytest.warns(ob.AccuracyWarning, match=warning) if warning else nullcontext():
@@ -109,7 +109,7 @@ def test_unlearning_a_window_whose_rows_become_smaller(ff):
     """
     learner, rows = ob.create("ridge", dtype="float32", ridge=1e-9, forgetting_factor=ff), np.tile(X, (4, 1))
     rows = (rows * np.geomspace(1e3, 1e-3, len(rows))[:, None]).astype("float32")
-    weight = -np.ones(1) * ff**25  # steps forget, those that unlearn too
+    weight = -np.ones(1) * ff**25  # steps forget, including those that unlearn
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         for i, x in enumerate(rows):

@@ -19,12 +19,12 @@ from orfit_bench.models import model_named
 from orfit_bench.models.activations import ACTIVATIONS
 
 WIDE = np.longdouble
-"""More digits than a float64 has, where the machine knows such numbers: differences then show small mistakes."""
+"""A dtype with more digits than float64, if the machine has one, so that differences show small mistakes."""
 
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[ob.Model, Any, Any, int]:
-    """A network, weights and a row in WIDE, the number of outputs."""
+    """A network, weights and a row in WIDE, and the number of outputs."""
     hidden = tuple(draw(st.lists(st.integers(1, 6), max_size=3)))
     model = ob.MLP(hidden, draw(st.sampled_from(list(ACTIVATIONS))), draw(st.booleans()))
     d, c = draw(st.integers(1, 5)), draw(st.integers(1, 4))
@@ -34,7 +34,7 @@ def networks(draw: st.DrawFn) -> tuple[ob.Model, Any, Any, int]:
 
 
 def written_out(model: ob.Model, w: Any, x: Any, c: int, activation: Callable[[Any], Any], bias: bool) -> list[Any]:
-    """What each layer takes in, and the outputs: one matrix after the other, in C order, a 1 put last for the bias."""
+    """The inputs of each layer, and the outputs: one matrix after the other, in C order, with a last 1 for the bias."""
     found, at, a = [], 0, x
     shapes = model.shapes(len(x), c)
     for k, (n, m) in enumerate(shapes):
@@ -99,7 +99,7 @@ def test_the_dtype_is_kept(case: Any, dtype: str) -> None:
 
 
 class Elsewhere(np.ndarray):
-    """An array whose namespace has what the array API standard names, and nothing else of NumPy."""
+    """An array whose namespace has only what the array API standard defines."""
 
     def __array_namespace__(self, **_: Any) -> Any:
         standard = "abs clip concat empty exp expm1 eye log1p maximum minimum ones ones_like reshape tanh where zeros"
@@ -120,7 +120,7 @@ def test_only_the_namespace_of_the_arguments_is_used(case: Any) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations_far_from_zero(name: str, dtype: str) -> None:
-    """Nothing overflows, and what is left of each is its asymptote."""
+    """Nothing overflows, and each activation equals its asymptote."""
     value, slope = ACTIVATIONS[name]
     far = np.array([100, 1e6, 1e18, np.finfo(dtype).max / 4], dtype)
     z = np.concatenate([-far, far])

@@ -1,4 +1,4 @@
-"""Models of PyTorch modules, and the page that describes them; where PyTorch is installed."""
+"""Models of PyTorch modules, and the page that describes them; if PyTorch is installed."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_user_model_is_learned(method: str, dtype: str, outputs: int | None, cub
 
 @pytest.mark.parametrize("method", MODELS)
 def test_linear_user_model_agrees_with_the_linear_model(method: str, rows: Any) -> None:
-    """The predictions are the same to rounding."""
+    """The predictions are the same up to rounding."""
     X, y = rows(12, d=6)
     mine = ob.Model(
         "mine", lambda w, X: (X @ w)[:, None], lambda w, x: x[None], lambda d, c: d, lambda draw, d, c: np.zeros(d)

@@ -1,4 +1,4 @@
-"""Mutants: what is changed, what judges it, and what a run that was interrupted leaves."""
+"""Mutants: what is changed, what judges it, and how an interrupted run is resumed."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ CHECKS = [
 
 
 class Noticed:
-    """A child in which the first check of some names notices a mutant."""
+    """A child process in which the first check with one of some names notices a mutant."""
 
     def __init__(self, names: Sequence[str], checks: Sequence[Timed]) -> None:
         self._label = next((timed.check.label for timed in checks if timed.check.check in names), "")

@@ -1,4 +1,4 @@
-"""Temporary files of mutants: in one folder, which is removed in the end, and after a run that was killed."""
+"""Temporary files of mutants are in one folder, which is removed at the end, and after a run that was killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_those_of_a_killed_run_are_removed(tmp_path: Path, monkeypatch: pytest.M
         assert list(folder.iterdir()) == []
         with tempfile.TemporaryDirectory() as child:
             assert Path(child).parent == folder
-            with temporary_files():  # of another run, which leaves those that are in use
+            with temporary_files():  # another run, which keeps folders that are in use
                 assert Path(child).is_dir()
     assert list(tmp_path.iterdir()) == []
     assert tempfile.gettempdir() == str(tmp_path)

@@ -92,7 +92,7 @@ PLUGINS: dict[str, tuple[str, str, str]] = {
 
 
 def install(site: Path, name: str, text: str, metadata: bool = True) -> None:
-    """A tiny distribution: a module and what `pip install` writes beside it."""
+    """A tiny distribution: a module and the metadata that `pip install` writes next to it."""
     (site / f"{name}.py").write_text(text)
     info = site / f"{name}-0.1.dist-info"
     info.mkdir()
@@ -130,7 +130,7 @@ print(json.dumps({
 
 
 def run(site: Path, code: str, **environment: str) -> Any:
-    """What a process that has these distributions prints, as JSON; its warnings are errors."""
+    """The JSON output of a process that has these distributions; its warnings are errors."""
     env = {k: v for k, v in os.environ.items() if k != "ORFIT_BENCH_PLUGINS"} | environment
     env["PYTHONPATH"] = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=env, capture_output=True, text=True)
@@ -151,7 +151,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def report(site: Path) -> Any:
-    """The report of a process with all of them."""
+    """The report of a process with all these distributions."""
     return run(site, REPORT)
 
 
@@ -190,7 +190,7 @@ def test_require_sound_names_every_broken_plugin(report: Any) -> None:
     assert report["strict"].startswith(f"PluginError: {len(broken)} broken plugin(s):\n")
     for name in broken:
         assert report["strict"].count(f"{name}_point ({name.replace('_', '-')} 0.1): ") == 1
-    assert report["again"] == len(report["plugins"])  # asking twice loads nothing twice
+    assert report["again"] == len(report["plugins"])  # a second request loads nothing again
 
 
 @pytest.mark.parametrize("only", ["b_good_point", " b_good_point , numpy", ""])

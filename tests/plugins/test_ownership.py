@@ -55,7 +55,7 @@ def kernel(pair: tuple[str, str], *plugins: Plugin) -> Any:
 
 
 def test_the_supplier_of_a_backend_keeps_its_kernels() -> None:
-    """Neither the name nor the time of its installation helps the other one."""
+    """Neither the name nor the installation time of the other plugin matters."""
     intruder = plugin("a-first", kernels={RLS: "mine"}, installed=0.0)
     states = resolved(CATALOGUE, NUMPY, intruder)
     assert states["orfit-bench-numpy"].state == "ok"
@@ -136,7 +136,7 @@ def test_a_refused_plugin_changes_nothing() -> None:
 
 
 def test_kernel_of_a_pair_that_nothing_declares_is_named() -> None:
-    """Its backend may be installed later, so that it is no error; it may also be a misspelt name."""
+    """Its backend may be installed later, so that it is not an error; it may also be a misspelt name."""
     mine = plugin("mine", methods=("m",), kernels={("nump", "m"): "mine", ("numpy", "mm"): "mine", ("numpy", "m"): "m"})
     known = Registry([CATALOGUE, NUMPY, mine])
     assert known.unused_kernels("mine") == known.unused_kernels("m") + known.unused_kernels("mm")

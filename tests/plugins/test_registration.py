@@ -32,7 +32,7 @@ def test_register_and_unregister(registered: Callable[..., str]) -> None:
     ob.unregister(name)
     with pytest.raises(ValueError, match="no method 'mine'"):
         ob.create("mine")
-    ob.unregister(name)  # unregistering twice is no error
+    ob.unregister(name)  # unregistering twice is not an error
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def reasons(site):
 
 @pytest.fixture
 def tries(monkeypatch):
-    """The names of the plugins that are tried from now on."""
+    """A list to which the name of each tried plugin is added."""
     names, tried = [], trial._try
     monkeypatch.setattr(trial, "_try", lambda new: names.extend(p.name for p in new) or tried(new))
     return names
@@ -48,7 +48,7 @@ def test_each_way_to_end_a_process_is_named(site):
 
 
 def test_a_plugin_that_replaces_functions_of_others(site):
-    """Of NumPy, of this package, and of a plugin whose module it loads itself."""
+    """It replaces functions of NumPy, of this package, and of a plugin whose module it loads itself."""
     install(site, "a_numpy", "import numpy; numpy.isfinite = lambda x: True")
     install(site, "b_host", "import orfit_bench.spec; orfit_bench.spec.deviation = lambda a, b: 0.0")
     install(site, "c_imports", "from orfit_bench_numpy.lms import learn; from numpy import sqrt; import orfit_bench")

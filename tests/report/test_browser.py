@@ -1,4 +1,4 @@
-"""The report in a real browser: no request, no error, tables that sort and filter, pictures that are there."""
+"""The report in a real browser: no requests or errors, tables that sort and filter, and visible figures."""
 
 import shutil
 
@@ -45,7 +45,7 @@ def browser():
 
 @pytest.fixture
 def opened(browser, file):
-    """Opens the report; at the end, whatever the test did, nothing was asked for and nothing went wrong."""
+    """Open the report; asserts at the end of the test that there was no request and no error."""
     contexts, reported = [], []
 
     def open_page(**options):
@@ -64,7 +64,7 @@ def opened(browser, file):
 
 
 def column(page, k):
-    """The texts of a column of the first table, of the rows that are seen."""
+    """The strings in a column of the first table, for visible rows."""
     rows = f"[...document.querySelector('{FIRST}').tBodies[0].rows]"
     return page.evaluate(f"{rows}.filter(row => !row.hidden).map(row => row.cells[{k}].textContent)")
 
@@ -86,7 +86,7 @@ def test_sorts_by_click_and_key(opened):
     assert heading.get_attribute("aria-sort") == "descending"
     down = column(page, 3)
     assert values(down) == sorted(values(down), reverse=True)
-    assert down[-1] == "failed"  # what is missing is last in both orders
+    assert down[-1] == "failed"  # missing values are last in both orders
     page.locator(f"{FIRST} th", has_text="method").first.locator("button").click()
     assert column(page, 0) == sorted(column(page, 0))
     assert page.locator(f"{FIRST} th[aria-sort]").count() == 1

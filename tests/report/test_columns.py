@@ -1,4 +1,4 @@
-"""Columns of result tables: those of plugins' metrics, and chosen ones."""
+"""Columns of result tables: metrics of plugins, and columns that the user chooses."""
 
 from __future__ import annotations
 

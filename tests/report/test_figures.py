@@ -1,4 +1,4 @@
-"""The pictures of results: what is drawn, what is left out and why, and that all of it can be read."""
+"""Figures of results: what is drawn, what is left out and why, and whether all of it is readable."""
 
 from itertools import combinations
 
@@ -17,7 +17,7 @@ from orfit_bench.report.plotting import close, matplotlib, pyplot
 
 @pytest.fixture
 def draw():
-    """The plates of results by their names; all are closed at the end."""
+    """The figures of results by their names; all are closed at the end."""
     seen = []
 
     def figures_of(*records):
@@ -40,7 +40,7 @@ def names(figure):
 
 
 def fits(figure):
-    """Whether all that is drawn lies in the picture, its legend beside the axes, and the ticks of all axes apart."""
+    """Whether everything is inside the figure, the legend outside the axes, and ticks do not overlap."""
     figure.draw_without_rendering()
     box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     inside = box.x0 > -0.01 and box.y0 > -0.01 and box.x1 < width + 0.01 and box.y1 < height + 0.01
@@ -235,7 +235,7 @@ class TestAll:
         assert {name for name in found if name.startswith("error")} == {
             "error-drift-root-mean-squared-error",
             "error-drift-mean-compression-loss",
-            "error-digits_pca",  # has one kind alone
+            "error-digits_pca",  # has only one kind
         }
         for kind_ in ("error", "cost", "throughput", "forgetting"):
             numbers, losses = (

@@ -1,4 +1,4 @@
-"""Pages: escaped, self-contained, whole; and the commands that make them of results."""
+"""Pages: escaped, self-contained and complete; and the commands that make them from results."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def figure():
 
 
 class Read(HTMLParser):
-    """A page: its elements, ids, references and texts."""
+    """A parser for a page: its elements, ids, references and strings."""
 
     def __init__(self, page):
         super().__init__()
@@ -52,7 +52,7 @@ class Read(HTMLParser):
 
     @property
     def tables(self):
-        """The texts of the whole page's cells, joined."""
+        """The joined strings of all cells of the page."""
         return "|".join(text.strip() for text in self.texts if text.strip())
 
 
@@ -68,9 +68,7 @@ class TestPage:
         assert read.tags.count("script") == 1
         assert "img" not in read.tags
         assert not [name for name, _ in read.attributes if name.startswith("on")]
-        assert (
-            read.tables.count(HOSTILE) == 14
-        )  # of the head, the headings, the contents, words, table, captions and legend
+        assert read.tables.count(HOSTILE) == 14  # head, headings, contents, words, table, captions and legend
         assert HOSTILE in read.values("aria-label")
 
     def test_ids_are_its_own_and_every_reference_leads_somewhere(self):
@@ -147,7 +145,7 @@ class TestResults:
         assert HOSTILE in read.tables
         assert "3 cells (method, backend and stream): 2 ok, 1 failed" in read.tables
         assert read.tags.count("svg") == 4
-        assert read.tables.count("|failed|") == 2  # in the place of its error, and with the reason
+        assert read.tables.count("|failed|") == 2  # in place of its error, and with the reason
         assert "Only one seed" in read.tables
         assert "at most 1 pairs" in read.tables
 
@@ -180,7 +178,7 @@ class TestResults:
         assert "run 1|run 2" in reported
         assert "lms|numpy|drift|run 1|" in reported
         assert "lms|numpy|drift|run 2|" in reported
-        assert reported.count("|drift, run 2 (right)|") == 4  # a picture of each kind
+        assert reported.count("|drift, run 2 (right)|") == 4  # a figure of each kind
         assert "2 runs in one file" in reported
 
     def test_backward_transfer_is_shown_if_recorded(self):

@@ -1,4 +1,4 @@
-"""Parameters have types: how many are annotated Any, by package."""
+"""Parameters have types: the share that is annotated Any, by package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of architecture that import contracts cannot say."""
+"""Rules of architecture that import contracts cannot express."""
 
 import ast
 import re

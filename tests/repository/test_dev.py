@@ -1,4 +1,4 @@
-"""The commands of developers: what does not need an environment of its own."""
+"""The commands for developers, as far as they do not need a separate environment."""
 
 import json
 import os

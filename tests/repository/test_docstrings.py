@@ -1,4 +1,4 @@
-"""Examples in docstrings run, and public functions say what they take, return and raise, with an example."""
+"""Examples in docstrings run, and public functions document parameters, results and errors, with an example."""
 
 import doctest
 import importlib

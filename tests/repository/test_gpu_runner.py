@@ -1,4 +1,4 @@
-"""`python3 dev.py gpu`: units that fail, hang or are killed cost themselves alone, and nothing is measured twice."""
+"""`python3 dev.py gpu`: units that fail, hang or are killed lose only their own results; nothing is measured twice."""
 
 import os
 import signal
@@ -62,20 +62,20 @@ run(Call(Path({1!r}), 1.0), [{0!r}])
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Where the files are, and a module of units."""
+    """The folder of the files, and a module of units."""
     (tmp_path / "acts.py").write_text(ACTS)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
     return tmp_path
 
 
 def units(folder, *acts):
-    """One unit an act, with a number before its name."""
+    """One unit for each act, with a number before its name."""
     named = [(str(number), act) for number, act in enumerate(acts)]
     return [Unit(f"{n} {act}", f"acts:{act}", {"folder": str(folder), "name": n}, 30.0) for n, act in named]
 
 
 def do(folder, part, **how):
-    """What became of each unit of the part after a call, and what the call said."""
+    """The outcome of each unit of the part after a call, and the output of the call."""
     stated = []
     call = Call(folder, how.pop("minutes", 1.0), say=stated.append, **how)
     run(call, [part])
@@ -128,7 +128,7 @@ def ended(process):
         os.kill(process, 0)
     except ProcessLookupError:
         return True
-    state = Path(f"/proc/{process}/stat")  # one that nobody waits for stays as an entry
+    state = Path(f"/proc/{process}/stat")  # a zombie process still has an entry
     return state.exists() and state.read_text().split()[2] == "Z"
 
 

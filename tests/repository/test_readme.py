@@ -1,4 +1,4 @@
-"""The README's Python is run, and its commands exist."""
+"""The Python code of the README runs, and its commands exist."""
 
 import doctest
 import re

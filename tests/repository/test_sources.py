@@ -1,4 +1,4 @@
-"""docs/sources.md has the papers that methods and their laws cite, each with the methods."""
+"""docs/sources.md lists the papers that methods and their laws cite, each with the methods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_laws_cite_papers_of_the_page_or_decisions(name: str) -> None:
 
 @pytest.mark.parametrize("name", ob.methods())
 def test_claims_of_laws_read_alone(name: str) -> None:
-    """A list shows each claim without the one before it."""
+    """Claims are listed separately, so that each must be understandable without the one before it."""
     claims = [law.claim for law in ob.methods()[name].theory.laws]
     assert claims
     assert [claim for claim in claims if claim.startswith("The same in")] == []

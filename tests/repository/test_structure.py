@@ -1,4 +1,4 @@
-"""Rules of structure beside import contracts: no private access, no import cycles, no comparison of kinds by name."""
+"""Rules of structure in addition to import contracts: no private access, import cycles, or kinds compared by name."""
 
 import ast
 from functools import cache
@@ -10,9 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted([*(ROOT / "orfit_bench").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")])
 SOURCES = [path for path in SOURCES if "templates" not in path.parts]
 PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
-"""Documented in spite of their names: those of named tuples, and os._exit."""
+"""Documented names that begin with an underscore: those of named tuples, and os._exit."""
 NUMBA_CACHE = {"_cache", "_cache_file", "_load_index", "_source_stamp"}
-"""Where Numba keeps what it compiled; it has no public way to tell it what else a kernel depends on."""
+"""Numba's cache, which has no public interface for further dependencies of a kernel."""
 
 
 @cache
@@ -22,12 +22,12 @@ def trees():
 
 
 def offences(find):
-    """What find(path, tree) lists for each file, as file:line."""
+    """The findings of find(path, tree) for each file, as file:line."""
     return [f"{path.relative_to(ROOT)}:{found}" for path, tree in trees().items() for found in find(path, tree)]
 
 
 def private_accesses(tree):
-    """Line and name of each `x._name` where x is another object than self or cls."""
+    """Line and name of each `x._name` in which x is not self or cls."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
             own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
@@ -55,7 +55,7 @@ def module_of(path):
 
 
 def imports_at_start(tree):
-    """Modules that are imported with this one: not those for types alone, nor those inside functions."""
+    """Modules that are imported with this one: neither those used only for types, nor those inside functions."""
     for node in tree.body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -65,7 +65,7 @@ def imports_at_start(tree):
 
 
 def cycles(graph):
-    """Modules on a way back to themselves."""
+    """Modules that import themselves through others."""
     reached = {name: set(found) for name, found in graph.items()}
     for middle in graph:
         for found in reached.values():
@@ -88,7 +88,7 @@ def test_modules_import_each_other_in_one_direction():
 
 
 def kinds_compared(tree):
-    """Lines that compare something with the name of a kind of method, or look for it among some."""
+    """Lines that compare a value with the names of kinds of methods."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             names = [getattr(side, "attr", getattr(side, "id", "")) for side in (node.left, *node.comparators)]
@@ -98,7 +98,7 @@ def kinds_compared(tree):
 
 
 def test_kinds_are_compared_only_in_the_specification():
-    """Elsewhere the properties of orfit_bench.spec.kinds.Kind are asked."""
+    """Other code uses the properties of orfit_bench.spec.kinds.Kind."""
     own = ("spec", "workloads")  # the workloads of the gate also run on earlier commits
     assert not offences(lambda path, tree: [] if path.parent.name in own else kinds_compared(tree))
 
@@ -109,7 +109,7 @@ def test_a_comparison_of_kinds_is_seen():
 
 
 def test_tests_lie_where_the_code_lies():
-    """A folder of tests has the name of a package; beside them are helpers, faults and tests of the repository."""
+    """A folder of tests has the name of a package, except helpers, faults and tests of the repository."""
     folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
     packages = {path.parent.name for path in (ROOT / "orfit_bench").glob("*/__init__.py")}
     assert folders - packages == {"helpers", "faults", "repository"}

@@ -1,4 +1,4 @@
-"""The tutorial is followed: its files are written over a new plugin, and the kit and its own Python are run."""
+"""Follow the tutorial: write its files over a new plugin, and run the kit and the Python code of the page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_command_of_the_tutorial_on_tables_works(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The plugin of the page, found as if it were installed."""
+    """The plugin of the tutorial, found as if it were installed."""
     folder = tmp_path_factory.mktemp("tutorial") / "frequent-directions"
     write("frequent-directions", folder=folder)
     for name, text in FILES.items():

@@ -1,4 +1,4 @@
-"""Words that readers had to look up do not return as names; see docs/glossary.md for the terms to use."""
+"""Words that have confused readers are not used in names; see docs/glossary.md for the terms to use."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def unclear(source: str) -> list[tuple[int, str]]:
-    """The names in a source text that contain one of the words."""
+    """The names in source code that contain one of the words."""
     return sorted({(line, name) for line, name in names(ast.parse(source)) if WORDS & set(name.lower().split("_"))})
 
 

@@ -40,7 +40,7 @@ CHECKED = [
     for method in ESTIMATORS
     for backend in BACKENDS
 ]
-"""The checks of a classifier take seconds: one method of each kind is checked quickly."""
+"""Checks of a classifier take seconds: the quick tests check one method of each kind."""
 
 
 @pytest.mark.filterwarnings("ignore")

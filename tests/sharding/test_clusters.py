@@ -1,4 +1,4 @@
-"""What becomes of shards on a cluster whose workers die or do not come, and of plans for it. No client is a default."""
+"""Shards on a cluster whose workers die or do not start, and plans for it. A client is never chosen by default."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def test_shuffles_are_planned_for_a_client_that_is_not_the_default() -> None:
 
 
 class Task:
-    """A future, which Dask gives up so often before it has a value."""
+    """A future that Dask gives up a number of times before it has a value."""
 
     given_up: ClassVar[list[int]] = []
-    """How often for each number from now on."""
+    """For each number, how often its task will still be given up."""
 
     def __init__(self, number: int) -> None:
         self.key, self.number, self.is_released = f"key-{number}", number, False
 
     def release(self) -> None:
-        """Forget it."""
+        """Release the future."""
         self.is_released = True
 
     def value(self) -> Any:
-        """What it gives: an error in the place of each number of deaths that Dask allows."""
+        """The value; while Dask gives the task up, an error."""
         if not self.given_up[self.number]:
             return self.number
         self.given_up[self.number] -= 1
@@ -68,19 +68,19 @@ class Task:
 
 
 class Finished(list[Task]):
-    """Futures in place of those of `AsFinished`: one ends after the other."""
+    """A replacement of `AsFinished`, whose futures end one after the other."""
 
     def __init__(self, client: Any, futures: Iterable[Task], retries: int) -> None:
         assert retries == 0
         super().__init__(futures)
 
     def add(self, task: Task) -> None:
-        """A task that is begun again, which is to run alone."""
+        """Add a task that is started again, which must run alone."""
         assert not self
         self.append(task)
 
     def __iter__(self) -> Iterator[tuple[Task, Any]]:
-        """Each with its value."""
+        """The futures with their values."""
         while self:
             task = self.pop(0)
             yield task, task.value()
@@ -88,7 +88,7 @@ class Finished(list[Task]):
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *given_up: int) -> list[int]:
-    """The values of tasks that are given up so often, each time after two deaths."""
+    """The values of tasks that are given up the given numbers of times, each time after two deaths."""
     monkeypatch.setattr(dask_executor, "AsFinished", Finished)
     monkeypatch.setattr(Task, "given_up", list(given_up))
     client = SimpleNamespace(submit=lambda task, number, pure: task(number))
@@ -105,7 +105,7 @@ def test_a_task_whose_workers_die_each_time_is_named(monkeypatch: pytest.MonkeyP
 
 
 def cluster_with(*workers: int) -> Any:
-    """A client whose scheduler names so many workers when it is asked, the last number from then on."""
+    """A client whose scheduler reports these numbers of workers in turn, and then the last one."""
     numbers = list(workers)
 
     def scheduler_info(n_workers: int) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def cluster_with(*workers: int) -> Any:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are missed soon."""
+    """Shorten the time after which workers count as missing."""
     monkeypatch.setattr(on_dask, "NO_WORKERS_SECONDS", 0.5)
     monkeypatch.setattr(on_dask, "CHECK_SECONDS", 0.05)
 
@@ -137,10 +137,10 @@ def test_a_cluster_that_lost_all_workers_ends_the_call(monkeypatch: pytest.Monke
 
 def test_shards_whose_workers_died_are_named_when_the_cluster_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     class Lost(Finished):
-        """Tasks as they finish, until the first of those that run alone."""
+        """Tasks as they finish; the first task that runs alone ends its worker."""
 
         def add(self, task: Task) -> None:
-            """It ends its worker, which is the last."""
+            """Add a task that ends its worker, which is the last one."""
 
         def __iter__(self) -> Iterator[tuple[Task, Any]]:
             yield from super().__iter__()
@@ -163,7 +163,7 @@ def test_workers_that_come_late_or_again_are_waited_for(monkeypatch: pytest.Monk
 
 
 def plain_and(*numbers: int) -> Any:
-    """Replies of a scheduler with one plain worker, and so many for timing, the last number from then on."""
+    """Replies of a scheduler with one plain worker, and these numbers of workers for timing, then the last one."""
     left, plain = list(numbers), {"resources": {}}
 
     def scheduler_info(n_workers: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Shards on a cluster of Dask: the same bits as without, also if a worker is killed."""
+"""Shards on a Dask cluster: the same bits as without, also if a worker is killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ D = 20
 
 
 def shard(number: int) -> tuple[Any, Any]:
-    """Rows that a worker makes, in about a tenth of a second."""
+    """Rows that a worker generates in about a tenth of a second."""
     random = np.random.default_rng(number)
     X = random.standard_normal((500, D))
     time.sleep(0.1)
@@ -70,7 +70,7 @@ def test_killed_workers_change_no_bit(tmp_path: Path, ff: float) -> None:
 
 @pytest.mark.parametrize("name", ["shuffled", "persisted"])
 def test_killed_workers_change_no_partition(tmp_path: Path, name: str) -> None:
-    """Parts that the cluster computes are computed again, as are shuffles, which go on with a worker that is left."""
+    """Lost partitions are computed again, as are shuffles, which continue with a remaining worker."""
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     random = np.random.default_rng(0)
     table = pd.DataFrame(random.standard_normal((4_000, 3)), columns=list("abt"))

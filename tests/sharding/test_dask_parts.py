@@ -1,4 +1,4 @@
-"""Collections of Dask as shards, on a cluster in this process and without: partition by partition, as Dask has them."""
+"""Dask collections as shards, on a cluster in this process and without: partition by partition, in Dask's order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def arrays() -> tuple[Any, Any]:
 
 
 def assert_learned_all(learner: Any, shift: float = 0.0) -> None:
-    """As one learner learned all rows, with this number added to the columns."""
+    """Assert equality with one learner of all rows, with this number added to the columns."""
     want = ob.create("rls", backend="numpy").partial_fit(X + shift, y)
     assert learner.n_samples_seen_ == N
     found = dict(zip(getattr(learner, "feature_names_in_", "abc"), learner.array("w").ravel(), strict=True))

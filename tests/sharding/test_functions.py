@@ -21,7 +21,7 @@ def saturated(w: Any, X: Any) -> Any:
 
 
 def gradient(w: Any, x: Any) -> Any:
-    """Its derivatives at one row."""
+    """The derivatives of `saturated` at one row."""
     return (1 - np.tanh(x @ w) ** 2) * x[None]
 
 

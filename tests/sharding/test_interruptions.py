@@ -1,4 +1,4 @@
-"""A call of `learn` that an error or Ctrl-C ends leaves nothing behind that goes on."""
+"""A call of `learn` that is ended by an error or Ctrl-C leaves no running work behind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def client() -> Iterator[Any]:
 
 
 def shard(number: int) -> tuple[Any, Any]:
-    """Rows, which are wrong in the first shard that is read; all but the first two wait until the call has ended."""
+    """Rows, which are invalid in the first shard that is read; all but the first two wait until the call has ended."""
     STARTED.append(number)
     if len(STARTED) > 2:
         GO_ON.wait(1.0)
@@ -46,9 +46,9 @@ def shard(number: int) -> tuple[Any, Any]:
 
 
 def assert_nothing_goes_on(client: Any) -> None:
-    """At most the shard that was running is learned, and no state stays."""
+    """Assert that at most the running shard is learned, and no state remains."""
     worker = client.cluster.workers[0]
-    wait_until(lambda: len(worker.state.tasks) <= 1)  # it hears of the cancellation a moment later
+    wait_until(lambda: len(worker.state.tasks) <= 1)  # the cancellation arrives a moment later
     GO_ON.set()
     wait_until(lambda: not any(client.processing().values()) and not any(client.has_what().values()))
     assert len(STARTED) < 10
@@ -69,14 +69,14 @@ def shards_of(kind: str) -> list[Any]:
 @pytest.mark.parametrize("kind", ["functions", "parts"])
 def test_an_error_cancels_what_a_cluster_has_not_learned(client: Any, kind: str) -> None:
     FAILS.set()
-    with pytest.raises(ValueError, match="is nan") as raised:  # whose traceback keeps all frames alive
+    with pytest.raises(ValueError, match="is nan") as raised:  # the traceback keeps all frames alive
         ob.learn("rls", shards_of(kind), client, backend="numpy")
     assert raised.value.__traceback__ is not None
     assert_nothing_goes_on(client)
 
 
 def test_an_interruption_cancels_what_a_cluster_has_not_learned(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside of the generator of values, which keeps its futures as long as the traceback keeps it."""
+    """This happens outside the generator of values, whose futures live as long as the traceback."""
 
     def interrupt(states: Iterator[Any], merge: Any) -> None:
         next(states)
@@ -90,7 +90,7 @@ def test_an_interruption_cancels_what_a_cluster_has_not_learned(client: Any, mon
 
 
 def marking_shard(folder: Path, number: int) -> tuple[Any, Any]:
-    """Rows that are wrong in the first shard, and late in all others."""
+    """Rows that are invalid in the first shard, and delayed in all others."""
     (folder / f"{number} begun").touch()
     if number == 0:
         return np.full((2, 2), np.nan), np.ones(2)

@@ -1,4 +1,4 @@
-"""One learner from shards: equal to one that learned all rows, whatever is cut where and whatever dies."""
+"""One learner from shards equals one that learned all rows, for any shards and any process that dies."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_shards_are_arrays_tables_files_and_callables(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["t", None])
 def test_dropped_columns_are_not_learned(tmp_path: Path, target: str | None) -> None:
-    """Identifiers and texts of tables and files, and of the rows of pairs."""
+    """Identifiers and strings of tables and files, and of the rows of pairs."""
     names = ["a", "b", "c", "d"]
     frame = pd.DataFrame(X, columns=names)
     frame.insert(1, "id", np.arange(120))
@@ -132,7 +132,7 @@ def test_rounds_of_averaging_are_what_average_does() -> None:
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5])
 @pytest.mark.parametrize("sizes", [(20, 30, 1, 15), (3, 2), (1, 5), (7, 100)])
 def test_each_mean_counts_the_rows_since_the_last_one(rounds: int, sizes: tuple[int, ...]) -> None:
-    """Against LMS in plain NumPy, for shards of which some learn no row in a round."""
+    """Compared with LMS in plain NumPy, for shards some of which learn no row in a round."""
     rng, true = np.random.default_rng(7), np.array([1.0, -2.0, 0.01, 0.5])
     shards = [(rows, rows @ true) for rows in (rng.standard_normal((n, 4)) for n in sizes)]
     w, step = np.zeros(4), 0.05
@@ -237,7 +237,7 @@ def test_small_shards_count_by_their_rows_in_each_mean(few: int) -> None:
     shards = [(X, y), *[(X[:few], y[:few])] * 9]
     alone = ob.learn("lms", [(X, y)], rounds=1, step_size=0.02, **HERE).array("w")
     found = ob.learn("lms", shards, rounds=20, step_size=0.02, **HERE).array("w")
-    np.testing.assert_allclose(found, alone, atol=0.1)  # by equal weights it is off by more than 1
+    np.testing.assert_allclose(found, alone, atol=0.1)  # with equal weights the error exceeds 1
 
 
 def test_an_average_counts_rows() -> None:
@@ -349,7 +349,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def in_other_order(tmp_path: Path, kind: str) -> list[Any]:
-    """Two shards of TABLE and the column t, of which the second has its columns in another order."""
+    """Two shards of TABLE and the column t; the second has its columns in another order."""
     tables = TABLE.assign(t=y)[:60], TABLE.assign(t=y)[["d", "t", "b", "c", "a"]][60:]
     if kind == "tables":
         return list(tables)

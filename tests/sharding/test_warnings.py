@@ -1,4 +1,4 @@
-"""Warnings of shards reach the caller of `learn`, wherever they are learned: each text once, with its shard."""
+"""Warnings of shards reach the caller of `learn`, wherever they are learned: each message once, with its shard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OwnWarning(UserWarning):
 
 
 def warning_shard() -> tuple[Any, Any]:
-    """Rows after warnings of a module that is not of the package."""
+    """Rows after warnings of a module that is not part of the package."""
     warnings.warn("slow disk", OwnWarning, stacklevel=1)
     warnings.warn("old call", DeprecationWarning, stacklevel=1)
     return SHARDS[0]
@@ -133,7 +133,7 @@ def test_threads_record_their_own_warnings_and_leave_the_filters_as_they_were() 
 
 
 def test_what_a_reader_ignores_is_not_recorded() -> None:
-    """The package's warnings too, of learners of its own."""
+    """This includes warnings of the package, about learners inside the reader."""
 
     def read() -> tuple[Any, Any]:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""scikit-learn's checks of every estimator, its tools around them, and what the estimators promise beyond."""
+"""scikit-learn's checks of every estimator, its tools around them, and further promises of the estimators."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_chunks_of_partial_fit_make_no_difference(method):
     complete, parts = ESTIMATORS[method]().fit(X, y), ESTIMATORS[method]()
     for chunk in np.array_split(np.arange(60), 7):
         parts.partial_fit(X[chunk], y[chunk])
-    rounding = 1e-12 if method == "ridge" else 0  # it sums the rows of a chunk in one product
+    rounding = 1e-12 if method == "ridge" else 0  # ridge sums the rows of a chunk in one product
     np.testing.assert_allclose(parts.predict(X), complete.predict(X), rtol=rounding)
     assert parts.n_samples_seen_ == complete.n_samples_seen_ == 60
 

@@ -1,4 +1,4 @@
-"""Tables for estimators: labels that scikit-learn does not look at, and the index that Arrow stores as a column."""
+"""Tables for estimators: labels that scikit-learn ignores, and the index that Arrow stores as a column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of a plugin's method of classification that defines no probabilities: libraries use its labels."""
+"""Classification methods of plugins without probabilities: libraries use their labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream delivers is checked when it is loaded."""
+"""The data of a stream are checked when it is loaded."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Rows:
         return len(X)
 
     def __getitem__(self, rows: slice) -> None:
-        """Return nothing, as where a return statement was forgotten."""
+        """Return nothing, as if a return statement was forgotten."""
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_rows_without_slices_name_the_function_of_the_stream(data: Data, message
     ],
 )
 def test_rows_that_are_not_learned_are_checked_as_those_that_are(part: str, rows: Any, message: str) -> None:
-    """By NumPy's broadcasting their error would be a wrong number."""
+    """With NumPy's broadcasting their error would be a wrong number."""
     with pytest.raises(ValueError, match=f"stream 'mine': {part}.* ?{message}"):
         Stream("mine", "", lambda: Data(X, y, **{part: rows})).load()
 

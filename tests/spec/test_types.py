@@ -1,4 +1,4 @@
-"""The types of settings: what they accept, what they return, what they say."""
+"""The types of settings: accepted values, results and descriptions."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_types_accept_their_range_and_describe_it(type_: Any, text: str, inside:
     ],
 )
 def test_types_refuse_values_of_another_type(type_: Any, wrong: list[Any]) -> None:
-    """TypeError, also for booleans and for texts that look like numbers."""
+    """They raise TypeError, also for booleans and for strings that look like numbers."""
     for value in wrong:
         with pytest.raises(TypeError, match="want"):
             type_.check(value)

@@ -1,4 +1,4 @@
-"""States whose numbers are valid, and impossible: they are refused, or the next row is."""
+"""States with valid but impossible numbers: they are refused, or the next row is."""
 
 import numpy as np
 import pytest

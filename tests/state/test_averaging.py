@@ -32,7 +32,7 @@ def test_precision_loss_is_warned_of_once(way: str, tmp_path: Path) -> None:
     assert stated.category is ob.AccuracyWarning
     assert "half of the digits" in str(stated.message)
     assert "a larger ridge" in str(stated.message)
-    assert stated.filename == __file__  # it points at the line that learned
+    assert stated.filename == __file__  # the warning points at the line that learned
     for it in (learner, WAYS[way](learner, tmp_path)):
         it.partial_fit(X[200:], y[200:])  # a second warning would be an error
 
@@ -47,7 +47,7 @@ def test_precision_loss_is_warned_of_before_divergence() -> None:
 
 @pytest.mark.parametrize("call", ["partial_fit", "prequential"])
 def test_a_warning_turned_into_an_error_loses_no_row(call: str, same_state: Same) -> None:
-    """pytest and `python -W error` do so; the chunk is learned and counted all the same."""
+    """pytest and `python -W error` do so; the chunk is learned and counted nevertheless."""
     learner, X, y = winding_up()
     quiet = learner.copy()
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Learners as bytes: they go on exactly there, in any process, and bytes that were changed are refused."""
+"""Learners as bytes: they continue exactly, in any process, and changed bytes are refused."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_bytes_do_not_share_memory_with_the_learner(rows: Any) -> None:
 
 
 def total(learner: Any) -> float:
-    """What a worker process returns."""
+    """The result of a worker process."""
     return float(learner.partial_fit([[1.0, 2.0, 3.0]], [1.0]).predict([[1.0, 1.0, 1.0]])[0])
 
 

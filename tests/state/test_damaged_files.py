@@ -30,14 +30,14 @@ def saved(rows: Any, tmp_path: Path) -> Path:
 
 
 def refused(path: Path, message: str | None = None) -> None:
-    """ValueError that names the file; nothing else, no warning either."""
+    """Assert a ValueError that names the file, without warnings."""
     with pytest.raises(ValueError, match=message) as info:
         ob.load(path)
     assert str(path) in str(info.value)
 
 
 def rewritten(path: Path, header: dict[str, Any] | None = None, **arrays: Any) -> Path:
-    """The file with other header entries and arrays; None takes one out."""
+    """The file with other header entries and arrays; None removes one."""
     with np.load(path) as file:
         old = {name: file[name] for name in file.files}
     head = json.loads(old.pop("header").tobytes()) | (header or {})
@@ -67,7 +67,7 @@ def test_content_that_does_not_fit_the_checksum_is_refused(saved: Path) -> None:
         refused(saved, f"{wrong.get(name, 'the checksum of the header')}.*: the file is damaged or was changed")
     np.savez(saved, **{name: value for name, value in old.items() if name != "checksum"})
     refused(saved, "checksum")
-    np.savez(saved, **dict(sorted(old.items())))  # the order of the arrays means nothing
+    np.savez(saved, **dict(sorted(old.items())))  # the order of the arrays has no meaning
     ob.load(saved)
     saved.write_bytes(complete)
     ob.load(saved)
@@ -82,7 +82,7 @@ def test_a_file_cut_short(saved: Path) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_a_file_with_a_flipped_byte(saved: Path, same_state: Same) -> None:
-    """Refused, unless the byte is one that says nothing (a date in the archive, say)."""
+    """It is refused, unless the byte has no meaning (for example a date in the archive)."""
     complete, want, harmless = saved.read_bytes(), ob.load(saved), 0
     places = range(0, len(complete), 3)
     for place in places:
@@ -99,7 +99,7 @@ def test_a_file_with_a_flipped_byte(saved: Path, same_state: Same) -> None:
 
 
 class Bomb:
-    """What a pickle may do to those who read it."""
+    """An object whose unpickling runs code."""
 
     def __reduce__(self) -> tuple[Any, Any]:
         return os.mkdir, ("exploded",)
@@ -120,7 +120,7 @@ def test_no_pickle_is_ever_read(saved: Path, tmp_path: Path, monkeypatch: pytest
     refused(saved.with_suffix(".npy"))
     assert not Path("exploded").exists()
     pickle.loads(pickle.dumps(Bomb()))
-    assert Path("exploded").exists()  # it would have gone off
+    assert Path("exploded").exists()  # pickle would have run it
 
 
 def test_files_of_another_kind(tmp_path: Path) -> None:

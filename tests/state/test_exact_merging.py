@@ -16,7 +16,7 @@ def fields(learner):
     arrays = {name: a.values.astype(float) for name, a in learner.state().variables.items()}
     if hasattr(learner, "classes_"):
         arrays["w"] = arrays["w"][:, np.argsort(learner.classes_)]
-    if "basis" in arrays:  # its rows depend on the order, their span does not
+    if "basis" in arrays:  # the rows of a basis depend on the order, their span does not
         arrays["basis"] = arrays["basis"].T @ arrays["basis"]
     return arrays
 
@@ -38,7 +38,7 @@ def assert_close(got, want, tolerance):
     dtype=st.sampled_from(["float64", "float32"]),
 )
 def test_merge_equals_one_learner_of_all_rows(case, cuts, seed, dtype):
-    """In whatever order; and it goes on like that one. Parts may be empty or shorter than a row is long."""
+    """This holds in any order, also for further rows. Parts may be empty or have fewer rows than features."""
     X, y = data(case[0], 40, 3, seed)
     i, j = cuts
     complete = learned(case, X[:30], y[:30], dtype=dtype)
@@ -84,7 +84,7 @@ def test_merged_batches_count_their_steps(batch_size):
 
 @pytest.mark.parametrize("ff", [0.9, 1.0])
 def test_merge_without_a_prior(ff):
-    """Forgetting acts once a step, and the first block is one."""
+    """Forgetting acts once per step, and the first block is one step."""
     X, y = make_rows(20, 3)
     a, b, complete = (ob.create("rls", ridge=0.0, forgetting_factor=ff) for _ in range(3))
     a.step(X[:4], y[:4]).partial_fit(X[4:9], y[4:9])
@@ -95,7 +95,7 @@ def test_merge_without_a_prior(ff):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_consistent_rows_may_be_in_both_learners(dtype):
-    """The union knows no row twice; where targets of the same row differ, a's stays."""
+    """The union contains no row twice; if targets of the same row differ, a's stays."""
     X, w = make_rows(8, 12)[0].astype(dtype), np.linspace(1, 2, 12)
     y, close = X @ w, 100 * np.finfo(dtype).eps
     one, other = (ob.create("icl", dtype=dtype).partial_fit(X[s], y[s]) for s in (slice(0, 6), slice(3, 8)))
@@ -151,7 +151,7 @@ def test_merge_keeps_the_flag_of_lost_precision():
     X, y = make_rows(30, 3)
     with pytest.warns(ob.AccuracyWarning):
         b = ob.create("rls").partial_fit(1e6 * X, y)
-    a = ob.create("rls").partial_fit(X, y).merge(b)  # whoever made b was told
+    a = ob.create("rls").partial_fit(X, y).merge(b)  # the user was warned when b was made
     assert a.state()["precision_lost"] == 1
     assert a.merge(ob.create("rls").partial_fit(X, y)).state()["precision_lost"] == 1
 
@@ -187,7 +187,7 @@ def test_rows_of_weight_zero_are_counted(method):
 )
 @pytest.mark.filterwarnings("ignore::orfit_bench.errors.AccuracyWarning")
 def test_rows_that_are_small_against_the_prior_count(case, dtype, scale):
-    """Their information is rounding beside that of the prior, but what they say of the weights is not."""
+    """Their information is only rounding compared with that of the prior, but their effect on the weights is not."""
     X, y = make_rows(20, 3)
     both = learned(case, scale * X, y, dtype=dtype)
     one, other = (learned(case, scale * X[s], y[s], dtype=dtype) for s in (slice(0, 12), slice(12, 20)))

@@ -2,7 +2,7 @@
 
 format_1 holds files from before `digits_lost` was renamed, format_2 files and bytes from before files had a checksum,
 format_3 those from before every array had a digest. The files come from another processor, whose products may round
-otherwise: what was saved is compared to the bit, what is learned again to rounding.
+differently: saved numbers are compared to the bit, learned ones up to rounding.
 """
 
 from pathlib import Path

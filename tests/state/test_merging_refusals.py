@@ -63,7 +63,7 @@ def test_learners_that_differ_are_refused(case, same_state):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("wrong", ["negative", "singular", "rounding"])
 def test_a_P_without_digits_is_refused(wrong, dtype, method, same_state):
-    """A state that learning would not have let come so far, on either side; no class of the other's stays behind."""
+    """A state that learning would have refused, on either side; no class of the other side is added."""
     X, y = data(method, 9, 3)
     a = ob.create(method, dtype=dtype).partial_fit(X, y)
     state = (

@@ -143,7 +143,7 @@ def test_restored_learners_of_other_backends_are_merged(case, same_state, tmp_pa
 
 
 def test_initial_weights_stay_in_the_state():
-    """The prior's w_0 is needed as long as there may be a merge; it is the same array whatever was learned."""
+    """A merge needs the w_0 of the prior, which learning does not change."""
     X, y = make_rows(40, 3)
     w0 = [1.0, -2.0, 0.5]
     learner = ob.create("rls", initial_weights=w0)
@@ -158,7 +158,7 @@ def test_initial_weights_stay_in_the_state():
 
 
 def test_rounds_of_learning_and_averaging(same_state):
-    """Krasulina paper, eq. (18): all go on from the mean; each keeps the t of its own steps."""
+    """Krasulina paper, eq. (18): all continue from the mean; each keeps the t of its own steps."""
     X, y = make_rows(24, 3)
     step = {"power": {"eta0": 0.3, "power": 0.8}}
     learners = [ob.create("lms", step_size=step) for _ in range(3)]
@@ -173,7 +173,7 @@ def test_rounds_of_learning_and_averaging(same_state):
             ends.append(v)
             learner.partial_fit(X[rows], y[rows])
         w, t = np.mean(ends, axis=0), t + 2
-        if round_ == 2:  # a learner that was kept in between goes on like the others
+        if round_ == 2:  # a learner that was saved in between continues like the others
             learners = [learners[0], ob.restore(learners[1].state()), learners[2].copy()]
         ob.average(learners)
         for learner in learners:

@@ -1,4 +1,4 @@
-"""Learners of two parts of rows, merged, predict what one learner of all rows does; or refuse, or warn.
+"""Merged learners of two parts predict like one learner of all rows, or the merge is refused or warns.
 
 Columns differ by up to eight orders of magnitude, priors by twelve, some columns are zero, some parts have no rows.
 """
@@ -23,7 +23,7 @@ ENOUGH = {"float64": 1e-6, "float32": 0.03}
 
 
 class Parts(NamedTuple):
-    """Rows of both parts, how many the first has, rows to predict, and settings."""
+    """Rows of both parts, the number of rows of the first, rows to predict, and settings."""
 
     X: Any
     y: Any
@@ -57,7 +57,7 @@ def scores(learner: Any, X: Any) -> Any:
 
 
 def deviation(method: str, dtype: str, parts: Parts) -> float:
-    """The largest deviation relative to the largest prediction; 0 where something was refused or warned of."""
+    """The largest deviation relative to the largest prediction; 0 if there was a refusal or a warning."""
 
     def learn(rows: slice) -> Any:
         settings = {**METHODS[method], **parts.settings}
@@ -93,7 +93,7 @@ def test_merged_learners_predict_what_one_learner_does(method: str, dtype: str) 
 
 @pytest.mark.parametrize(("dtype", "spread"), [("float32", 1e-4), ("float64", 1e-8)])
 def test_what_the_prior_of_the_second_part_hides_is_warned_of(dtype: str, spread: float) -> None:
-    """The first part has forgotten its prior, so that little is known in a direction that the second barely visits."""
+    """The first part has forgotten its prior, so that a direction that the second barely visits is nearly unknown."""
     rng = np.random.default_rng(1)
     X, y = (1 + spread * rng.standard_normal((30, 2))).astype(dtype), rng.standard_normal(30).astype(dtype)
     one, other = (

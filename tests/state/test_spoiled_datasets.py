@@ -1,4 +1,4 @@
-"""Datasets of which attributes were changed, and what is no path: refused in words that name them."""
+"""Datasets with changed attributes, and arguments that are not paths, are refused with messages that name them."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_learners_continue_identically(
     then = other.prequential(X[n:], y[n:])
     if n:
         with pytest.raises(AssertionError, match="differs"):
-            same_state(other, learner)  # the first one has not moved
+            same_state(other, learner)  # the first one has not changed
     np.testing.assert_array_equal(then, learner.prequential(X[n:], y[n:]))
     same_state(other, learner)
     assert other.n_samples_seen_ == 30

@@ -1,4 +1,4 @@
-"""Columns of texts, integers and booleans that become one column for each of their values, on request."""
+"""Columns of strings, integers and booleans that become one column for each of their values, on request."""
 
 from __future__ import annotations
 

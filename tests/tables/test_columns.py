@@ -1,4 +1,4 @@
-"""Names and kinds of columns: codes and hexadecimal numbers in CSV files, names that are there twice or no texts."""
+"""Names and kinds of columns: codes and hexadecimal numbers in CSV files, names that are repeated or not strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files: what separates their columns, and texts that are neither numbers nor UTF-8."""
+"""CSV files: separators of columns, and strings that are neither numbers nor UTF-8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as streams: every format gives the same rows, in batches, and what cannot be learned is refused by name."""
+"""Files as streams: every format gives the same rows, in batches; columns that cannot be learned are named."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ formats = pytest.mark.parametrize("ending", WRITERS)
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read 7 rows at once, and keep nothing in memory."""
+    """Read 7 rows at a time, and keep nothing in memory."""
     monkeypatch.setattr(sources, "BATCH", 7)
     monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
 
@@ -499,4 +499,4 @@ def test_labels_have_the_type_that_a_table_gives(tmp_path: Path, ending: str, ta
     table = ob.create("softmax", backend="numpy").partial_fit(TABLE[["a", "b"]], TABLE[target])
     assert learner.classes_.dtype == table.classes_.dtype
     np.testing.assert_array_equal(learner.classes_, table.classes_)
-    learner.partial_fit(data.X, TABLE[target])  # goes on with rows of the table
+    learner.partial_fit(data.X, TABLE[target])  # continues with rows of the table

@@ -1,4 +1,4 @@
-"""Labels of rows, where X and what comes with it have some: they must not be permuted."""
+"""Labels of rows, if X and other arguments have some: they must not be permuted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files store besides columns: the index of a DataFrame is no feature, the names of folders are."""
+"""What files store besides columns: the index of a DataFrame is not a feature, the names of folders are."""
 
 from __future__ import annotations
 

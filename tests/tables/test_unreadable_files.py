@@ -1,4 +1,4 @@
-"""Files that cannot be read: one sentence with the name of the file, and what is wrong with it."""
+"""Files that cannot be read: one sentence with the name of the file and the problem."""
 
 from __future__ import annotations
 

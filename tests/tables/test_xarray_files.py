@@ -1,4 +1,4 @@
-"""Zarr files of xarray, whose conventions make numbers of other numbers: dates, packed numbers, missing integers."""
+"""Zarr files of xarray, whose conventions convert stored numbers: dates, packed numbers, missing integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""asv itself, over a history with three faults: the steps that it finds are those commits."""
+"""asv itself, over a history with three faults: the changes that it finds are those commits."""
 
 import json
 import os

@@ -15,7 +15,7 @@ from orfit_bench.tracking.commit_process import MeasureError, MissingError
 
 
 class Reported:
-    """A side whose process says what it was told to."""
+    """A side whose process gives prepared answers."""
 
     def __init__(self, distributions, pairs, broken=()):
         self.where = SimpleNamespace(distributions=distributions)

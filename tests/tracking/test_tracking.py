@@ -1,4 +1,4 @@
-"""What is tracked over commits: nothing is left out, names keep their places, frozen numbers keep their values."""
+"""What is tracked over commits: nothing is left out, names keep their positions, frozen numbers their values."""
 
 import ast
 import importlib.util
@@ -23,7 +23,7 @@ from orfit_bench.tracking.workloads.times import Clock, Stopwatch
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = "orfit_bench/tracking/workloads"
 FILES = (f"{WORKLOADS}/names.py", f"{WORKLOADS}/times.py", f"{WORKLOADS}.py")
-"""Where the names stand, and where they stood."""
+"""The present and earlier files with the names."""
 CHANGED = ("log", "--format=%H", "--diff-filter=AM", "--no-renames")
 FROZEN = "orfit_bench/tracking/trajectories.npz"
 PROJECTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("plugins/*/pyproject.toml"))]
@@ -52,7 +52,7 @@ def numbers(blob):
 
 
 def names_in(source):
-    """The lists that asv's parameters are, in a version of a file, read without running it."""
+    """The lists of asv's parameters in a version of a file, read without running it."""
     found = {"METHODS": [], "BACKENDS": [], "FULL_SIZES": [], "STARTS": []}
     for node in ast.parse(source).body:
         if isinstance(node, (ast.Assign, ast.AugAssign)):
@@ -120,7 +120,7 @@ class TestFrozen:
         )
 
     def test_they_change_in_commits_of_their_own(self):
-        """Other files may change in the same commit only if fields are renamed and all numbers stay."""
+        """Other files may change in the same commit only if fields are renamed and all numbers are unchanged."""
         for commit in git("log", "--diff-filter=M", "--format=%H", "--", FROZEN).split():
             files = git("show", "--name-only", "--format=", commit).split()
             others = [f for f in files if f.startswith(("orfit_bench/", "plugins/")) and f != FROZEN]
@@ -226,7 +226,7 @@ class TestAsv:
         cache = few.setup_cache()
         few.setup(cache, "rls", "numpy")
         assert few.track_state_bytes(cache, "rls", "numpy") == 8 * (64 * 65 + 1)
-        assert few.track_frozen_deviation(cache, "rls", "numpy") == workloads.FLOOR  # so that no rounding is a step
+        assert few.track_frozen_deviation(cache, "rls", "numpy") == workloads.FLOOR  # so that rounding is not a step
         assert 0 < few.track_kernel_seconds_a_sample(cache, "rls", "numpy") < 1
         assert few.track_peak_bytes(cache, "rls", "numpy") == 5.0
         assert json.loads(json.dumps(cache)) == cache

@@ -1,4 +1,4 @@
-"""The backend's code on a strict stand-in for CuPy (standin/cupy), where there is no device."""
+"""The backend's code on a strict stand-in for CuPy (standin/cupy), if there is no device."""
 
 import importlib
 import importlib.util
@@ -17,7 +17,7 @@ STANDIN = Path(__file__).resolve().parent / "standin"
 
 
 def imported(name, path, **places):
-    """A module from a file under a name of its own, with other modules in the places of those that it imports."""
+    """Import a module from a file under a new name, with some of its imports replaced by other modules."""
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     before = {key: sys.modules.get(key) for key in (name, *places)}
@@ -57,7 +57,7 @@ IN_PLACE = replace(
 
 
 def by_threads(monkeypatch, act):
-    """What act() returns with one thread for each block or member, with three and with four."""
+    """The results of act() with one, three and four threads for each block or member."""
     found = []
     for threads in (1, 3, 4):
         monkeypatch.setattr(Function, "threads", threads)

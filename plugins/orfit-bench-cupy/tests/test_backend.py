@@ -1,4 +1,4 @@
-"""The plugin where CuPy, a driver or a device is missing, and what it needs of CuPy where there is one."""
+"""The plugin without CuPy, a driver or a device, and what it needs of CuPy if there is a device."""
 
 import gc
 import re
@@ -20,7 +20,7 @@ from .conftest import cupy as standin
 
 
 def fake(monkeypatch, devices=1, error=None):
-    """A CuPy of so many devices, whose driver may say an error."""
+    """A CuPy with this number of devices, whose driver may raise an error."""
 
     class CUDARuntimeError(RuntimeError):
         status = error
@@ -59,7 +59,7 @@ def fake(monkeypatch, devices=1, error=None):
 
 @pytest.fixture(autouse=True)
 def asked_anew():
-    """Nothing is known of the device from one test to the next."""
+    """Clear what is cached about the device between tests."""
     plugin.missing_reason.cache_clear()
     yield
     plugin.missing_reason.cache_clear()
@@ -167,7 +167,7 @@ def test_cupy_has_what_is_called():
 
 
 def test_numbers_of_a_state_reach_the_host(in_place):
-    """Also those without dimensions, which NumPy's ascontiguousarray would give one."""
+    """This includes arrays without dimensions, to which NumPy's ascontiguousarray would add one."""
     assert IN_PLACE.asnumpy(standin.zeros(())).shape == ()
     for method in ("rls", "class_rls", "kalman"):
         learner = ob.create(method, backend=in_place).partial_fit(np.eye(3), np.arange(3))
@@ -192,7 +192,7 @@ def test_memory_is_measured_again_and_again(in_place):
 
 @pytest.mark.parametrize("pinned", [True, False])
 def test_large_rows_need_no_pinned_memory(monkeypatch, pinned):
-    """CuPy's pool would keep the next power of two of it, and warn where there is none."""
+    """CuPy's pool would keep memory of the next power of two, and warn if it cannot be allocated."""
     calls = []
     monkeypatch.setattr(standin, "array", lambda a, **more: calls.append(a.nbytes) or standin.asarray(a), raising=False)
     monkeypatch.setattr(device, "STAGED", 800)

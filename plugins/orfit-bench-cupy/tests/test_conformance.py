@@ -1,4 +1,4 @@
-"""The kit on the backend's code, in CuPy's place and, where there is one, on a device.
+"""The kit on the backend's code, on the stand-in for CuPy and, if there is one, on a device.
 
 The quick tests run, with the stand-in for CuPy, the checks that distinguish the kernels from the reference, under all
 settings. The slow tests run the whole kit in float64 and these checks in float32; on a device `dev.py gpu` runs

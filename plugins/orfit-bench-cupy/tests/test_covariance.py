@@ -1,4 +1,4 @@
-"""Steps and blocks that correct a covariance, on either side of what they are refused for, beside the host's kernel."""
+"""Steps and blocks that correct a covariance, just accepted and just refused, compared with the host's kernel."""
 
 from itertools import product
 
@@ -37,7 +37,7 @@ def learn_block(P, w, rows, targets, noise, limits):
 
 
 def same(got, want, size):
-    """Alike but for what is rounded of a P of this size."""
+    """Assert that arrays are equal up to the rounding of a P of this size."""
     for a, b in zip(got, want, strict=True):
         atol = 100 * np.finfo(float).eps * (size + np.abs(b).max())
         np.testing.assert_allclose(a.get(), b, rtol=1e-9, atol=atol)

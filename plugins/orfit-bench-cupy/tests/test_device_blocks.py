@@ -1,4 +1,4 @@
-"""Blocks of rows that the device learns without a wait, beside what the host's kernel leaves."""
+"""Blocks of rows that the device learns without a wait, compared with the result of the host's kernel."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ REFUSED["all"] = tuple(range(BLOCKS))
 
 @pytest.fixture
 def device(in_place, monkeypatch):
-    """The backend, which takes these few features to be many."""
+    """The backend, with a lower limit from which features count as many."""
     monkeypatch.setattr(_block_rls, "MIN_FEATURES", 1)
     monkeypatch.setattr(_block_rls, "ROWS", ROWS)
     return in_place
@@ -64,7 +64,7 @@ def same(mine, other, dtype):
 
 
 def refuse(monkeypatch, blocks):
-    """Refuse those of the blocks of a chunk, whatever their rows are; returns the sizes of what the host learned."""
+    """Refuse these blocks of a chunk, whatever their rows are; returns the sizes of chunks learned by the host."""
     judge, on_host, sizes = BlockKernels.judge_block, _block_rls.learn_on_host, []
 
     def judge_block(self, found, given, out, verdicts, block, r, limits):
@@ -113,7 +113,7 @@ def test_a_row_that_the_host_refuses_ends_the_call(device, method, dtype, wild):
 
 
 def test_targets_near_the_largest_number_are_learned_on_the_host(device, monkeypatch):
-    """The bound of the weights on the way is not met there, though no number overflows."""
+    """The bound of intermediate weights is exceeded, though no number overflows."""
     X, y = rows("rls", "float64")
     X, y[20], settings = 1e-3 * X, np.finfo(float).max / 200, {"observation_noise": 1e-6}
     want = learned("numba", "kalman", settings, "float64", X, y)
@@ -150,7 +150,7 @@ def test_rows_in_another_order_of_memory(device):
     [(1023, 1.0, 128), (1024, 1.0, 256), (2048, 1.0, 512), (5000, 1.0, 512), (5000, 0.99, 229), (5000, 0.0001, 1)],
 )
 def test_rows_of_a_block(d, ff, rows):
-    """Forgetting takes at most one digit within a block."""
+    """Forgetting costs at most one digit within a block."""
     assert _block_rls.block_size(d, ff) == rows
 
 
@@ -169,7 +169,7 @@ def test_blocks_of_many_rows(in_place, monkeypatch):
 
 
 def test_after_a_refusal_no_more_blocks_are_enqueued_than_are_learned(device, monkeypatch):
-    """1, 2, 4, ... at once, so that many refused blocks cost about twice as much as one each."""
+    """1, 2, 4, ... together, so that many refused blocks cost about twice as much as enqueueing single blocks."""
     X, y = rows("rls", "float64")
     refuse(monkeypatch, (0, 1))
     enqueued, learn = [], _block_rls.DeviceBlocks.learn
@@ -183,7 +183,7 @@ def test_after_a_refusal_no_more_blocks_are_enqueued_than_are_learned(device, mo
 @pytest.mark.parametrize("refused", ["none", "middle"])
 @pytest.mark.parametrize(("method", "settings"), SETTINGS, ids=str)
 def test_several_threads_of_a_block_leave_the_same_bits(device, monkeypatch, method, settings, refused):
-    """They go apart after each barrier, so that they read old numbers where one is missing."""
+    """They run separately after each barrier, so that they read old numbers if one is missing."""
     X, y = rows(method, "float64")
     for block in REFUSED[refused]:
         X[ROWS * block + 3] *= 1e200
@@ -196,7 +196,7 @@ def test_several_threads_of_a_block_leave_the_same_bits(device, monkeypatch, met
 
 
 def test_several_threads_measure_many_rows_alike(monkeypatch):
-    """Two tiles of rows, of which the second takes the place of the first."""
+    """Two tiles of rows, the second of which overwrites the first."""
     rng = np.random.default_rng(1)
     X, P, w, right, move = (
         cupy.asarray(rng.standard_normal(shape)) for shape in ((40, D), (D, D), (D, 2), (D, 40), (D, 2))

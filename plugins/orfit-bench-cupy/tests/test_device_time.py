@@ -19,7 +19,7 @@ def test_transfers_to_the_device_have_a_time_of_their_own(in_place):
 
 
 class Event:
-    """One of CUDA's, in a world where time goes by 250 ms from one to the next."""
+    """A CUDA event; consecutive events are 250 ms apart."""
 
     now = 0
 

@@ -1,4 +1,4 @@
-"""Fleets of filters of the CuPy backend on the stand-in: every kind of motion, gaps, and what the host learns."""
+"""Fleets of filters of the CuPy backend on the stand-in: every kind of motion, missing targets, rows for the host."""
 
 import shutil
 
@@ -12,7 +12,7 @@ N = 6
 
 
 def motions(d):
-    """Settings of filters of d features, by the kind of their entries."""
+    """Settings of filters with d features, by the kind of their entries."""
     rng = np.random.default_rng(d)
     turns = [0.7 * np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(N)]
     noises = [(A @ A.T).round(3) / d for A in rng.standard_normal((N, d, d))]

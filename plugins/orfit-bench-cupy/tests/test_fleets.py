@@ -31,11 +31,11 @@ SETTINGS = {
     "apa": {"projection_order": 2, "step_size": 0.5, "eps": [0.1 * (i % 2) for i in range(30)]},
 }
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
-"""Sums of some ten numbers come in another order, and P of rls grows the difference by its condition number."""
+"""Sums of about ten numbers have another order, and P of rls enlarges the difference by its condition number."""
 
 
 def rows(rng, n, d, labels, dtype):
-    """Rows of members of different sizes, unordered, one with a feature that is missing everywhere."""
+    """Rows of members in random order, every fifth with a feature that is zero; members 11 and 12 have no rows."""
     X = rng.standard_normal((n, d)).astype(dtype)
     X[::5, 0] = 0
     y = rng.integers(0, 3, n) if labels else (X @ rng.standard_normal(d)).astype(dtype)
@@ -106,7 +106,7 @@ def test_deviations_are_those_of_numba(in_place, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_bounds_and_settings_that_all_members_share_are_not_copied(in_place, method, monkeypatch):
-    """Members with equally many rows and the same settings leave the same bits as if each had its own."""
+    """Members with equally many rows and the same settings give the same bits as if each had its own."""
     X = np.random.default_rng(0).standard_normal((2, 9, 3, 4))
     X[1, :, 1] = X[1, :, 0]  # so that all members of apa stop at the second row, and the kernel goes on from the third
     y = np.arange(27).reshape(9, 3) % 2
@@ -128,7 +128,7 @@ def test_bounds_and_settings_that_all_members_share_are_not_copied(in_place, met
 @pytest.mark.parametrize("d", [1, 5, 37])
 @pytest.mark.parametrize("method", METHODS)
 def test_several_threads_of_a_member_leave_the_same_bits(in_place, method, d, monkeypatch):
-    """Threads that go apart after each barrier read old numbers where one is missing."""
+    """Threads that run separately after each barrier read old numbers if one is missing."""
     (one, mine), *others = by_threads(monkeypatch, lambda: learned(method, in_place, "float64", d))
     for other, theirs in others:
         assert one.to_bytes() == other.to_bytes()
@@ -164,7 +164,7 @@ def test_several_threads_move_a_kalman_filter_by_matrices_to_the_same_bits(in_pl
 
 @pytest.mark.parametrize("method", ["rls", "class_rls", "lms", "nlms", "ridge", "kalman", "apa"])
 def test_several_threads_refuse_the_same_rows(in_place, method, monkeypatch):
-    """Each member has another huge entry, or weight that would be infinite, so that another thread finds it."""
+    """The huge entry, or the weight that would be infinite, differs by member, so that different threads find it."""
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((10, 6, 5)), rng.integers(1, 3, (10, 6))
     at = np.arange(5)

@@ -11,7 +11,7 @@ from orfit_bench_cupy import METHODS
 
 @pytest.fixture
 def results(monkeypatch):
-    """Where results are collected; one turn each."""
+    """A dictionary for results; each measurement has one turn."""
     monkeypatch.setattr(measuring, "TURNS", 1)
     return {}
 

@@ -12,13 +12,13 @@ from benchmarks.gpu.units import DONE, FAILED, Journal
 
 
 def chosen(**more):
-    """Options as `python3 dev.py gpu` has them."""
+    """Options as parsed by `python3 dev.py gpu`."""
     return argparse.Namespace(**{**vars(options.parsed([])), **more})
 
 
 @pytest.fixture
 def measured(tmp_path):
-    """A folder with results of some units, one of which failed half-way and one of which was never ended."""
+    """A folder with results of some units: one failed half-way, and one never ended."""
 
     def write(part, unit, results, status=DONE, **more):
         journal = Journal(tmp_path / f"{part}.jsonl")

@@ -11,7 +11,7 @@ from orfit_bench_cupy import METHODS
 
 
 def chosen(**more):
-    """Options as `python3 dev.py gpu` has them."""
+    """Options as parsed by `python3 dev.py gpu`."""
     return argparse.Namespace(**{**vars(options.parsed([])), **more})
 
 

@@ -1,4 +1,4 @@
-"""Rows that lie on the device already: they are looked at there, and stay."""
+"""Rows that are on the device already: they are checked there, and stay there."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ X, y = rng.standard_normal((40, 30)), rng.standard_normal(40)
 
 
 class Foreign:
-    """Another library's array on the same device, which has nothing but DLPack."""
+    """An array of another library on the same device, which only supports DLPack."""
 
     def __init__(self, a):
         self.a = IN_PLACE.asarray(a)
@@ -32,7 +32,7 @@ def on_device(a):
 
 
 def copies():
-    """Waits for the device, and copies there."""
+    """Counts of waits for the device, and of uploads."""
     return cupy.COUNTS.waits, cupy.COUNTS.uploads
 
 
@@ -104,7 +104,7 @@ def test_bad_rows_are_named_as_ever(in_place):
 
 
 class Pinned:
-    """Rows in pinned host memory, which DLPack tells apart from the rest of it."""
+    """Rows in pinned host memory, which DLPack distinguishes from other host memory."""
 
     def __init__(self, a):
         self.a = a

@@ -1,4 +1,4 @@
-"""States that move, row by row on the device, beside the reference's."""
+"""States that move, row by row on the device, compared with the reference."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ VARYING = {
 
 @pytest.fixture
 def device(in_place, monkeypatch):
-    """The backend, which takes even these few features to be many."""
+    """The backend, with a lower limit from which features count as many."""
     monkeypatch.setattr(kalman, "MIN_FEATURES", 1)
     monkeypatch.delattr(kalman, "learn_on_host")
     return in_place
@@ -96,7 +96,7 @@ def test_what_is_known_but_for_rounding_is_not_smoothed(known):
 
 
 def outcome(backend, given):
-    """The row that is refused, and whether digits are messages to be lost."""
+    """The row that is refused, and whether a warning says that digits are lost."""
     learner = ob.create("kalman", backend=backend, **given)
     try:
         learner.partial_fit(X[:3], Y[:3])

@@ -1,4 +1,4 @@
-"""CUDA source of our own: every expression is compiled for every architecture, which takes no device."""
+"""Our own CUDA source: every expression is compiled for every architecture, which needs no device."""
 
 import ctypes
 import importlib.util
@@ -43,7 +43,7 @@ def libraries(folder):
 
 
 def compiled(nvrtc, source, architecture, *more):
-    """The compiler's status and what it says."""
+    """The compiler's status and its messages."""
     program, options = ctypes.c_void_p(), [f"--gpu-architecture={architecture}".encode(), *more]
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None) == 0
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))

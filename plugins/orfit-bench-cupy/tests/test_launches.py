@@ -1,4 +1,4 @@
-"""How often the device is launched, and waited for: a number of times a block, however many rows it has."""
+"""Numbers of launches and waits: constant for each block, for any number of rows."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ WIDE = 420
 BLOCK_LAUNCHES = 15
 """P X', X P X', X w, K, L (three), L L' and its comparison, V and Z, V'Z, a measurement, the verdict, V'V, and P."""
 CHUNK_LAUNCHES = 8
-"""At most: a look at rows and noise, which of them have gaps, zeros for the verdicts, one array of what is read."""
+"""At most: checks of rows and noise, a search for missing targets, zeros for the verdicts, one array of results."""
 CASES = [
     *((method, given, _reduced_coordinates.ROWS, 2000, 300) for method, given in SPAN),
     ("rls", {"forgetting_factor": 0.0}, _reduced_coordinates.ROWS, 2000, 1000),  # every row stays in its state
@@ -40,7 +40,7 @@ CASES = [
 
 
 def learning(backend, method, given, n, d):
-    """What the second chunk takes, of n rows."""
+    """The counts for a second chunk of n rows."""
     learner, X = ob.create(method, backend=backend, **given), np.random.default_rng(0).standard_normal((n + 2, d))
     y = {"subspace": (), "classification": (np.arange(n + 2) % 2,)}.get(learner.method.kind, (X[:, 0],))
     learner.partial_fit(X[:2], *(a[:2] for a in y))  # both classes
@@ -62,7 +62,7 @@ def test_only_blocks_count(in_place, method, given, rows, d, vectors):
 
 @pytest.mark.parametrize(("method", "given"), COVARIANCE, ids=str)
 def test_blocks_of_a_wide_covariance_are_enqueued_without_a_wait(in_place, method, given):
-    """The host reads one verdict a block, all at once; kalman has read the noise of the rows before."""
+    """The host reads one verdict per block, all together; kalman has read the noise of the rows before."""
     few, two, three = (
         learning(in_place, method, given, n, WIDE) for n in (20, 2 * _block_rls.ROWS, 3 * _block_rls.ROWS)
     )
@@ -81,7 +81,7 @@ def test_a_state_that_moves_takes_as_much_every_row(in_place):
 
 
 def steps(in_place, method, given, act):
-    """What each of two steps takes, the second with twice the state."""
+    """The counts for each of two steps; in the second the state is twice as large."""
     for d in (200, 400):
         learner = ob.create(method, backend=in_place, **given)
         X = np.random.default_rng(0).standard_normal((6, d))
@@ -124,7 +124,7 @@ def test_steps_leave_the_state_on_the_device(in_place, method, given, act):
     ("method", "given"), [("rls", {}), ("rls", {"forgetting_factor": 0.8}), ("kalman", {})], ids=str
 )
 def test_few_rows_leave_a_wide_covariance_on_the_device(in_place, method, given):
-    """Also where there are fewer rows than a block on the host is worth, or forgetting allows no more."""
+    """Also if the rows are too few for a block on the host, or forgetting allows no more."""
     found = learning(in_place, method, given, 12, WIDE)
     assert max(found.bytes_there, found.bytes_back) < 8 * WIDE**2 / 2
 

@@ -1,4 +1,4 @@
-"""Blocks of rows in coordinates of what they span: the coordinates, and what a block of them leaves."""
+"""Blocks of rows in coordinates of their span: the coordinates, and the result of learning a block in them."""
 
 from itertools import pairwise
 
@@ -117,7 +117,7 @@ def taught(method, backend, given, X, y, cuts=(0, 1, 17, 40)):
 
 
 def same(mine, other, eps=1e-9):
-    """Entries alike, or what is spanned where only that counts."""
+    """Compare entries, or the span if only that matters."""
     a, b = mine.state(), other.state()
     for field in mine.rule.layout(mine.live_state.sizes).fields:
         got, want = a[field.name].values, b[field.name].values

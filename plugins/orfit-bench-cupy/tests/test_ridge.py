@@ -1,4 +1,4 @@
-"""Ridge regression of many features on the device, beside what the host's kernel leaves."""
+"""Ridge regression with many features on the device, compared with the host's kernel."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ DTYPES = ["float64", "float32"]
 
 @pytest.fixture
 def device(in_place, monkeypatch):
-    """The backend, which takes these few features to be many."""
+    """The backend, with a lower limit from which features count as many."""
     monkeypatch.setattr(ridge, "MIN_FEATURES", 1)
     return in_place
 
@@ -84,7 +84,7 @@ def test_a_block_waits_once(device):
 
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
 def test_a_block_that_loses_precision_is_learned_on_the_host(device, monkeypatch):
-    """The energy of its rows against the prior is beyond eps^(-2/3) in one block."""
+    """In one block the energy of the rows, relative to the prior, exceeds eps^(-2/3)."""
     X, y = rows("float64")
     X[80:90] *= 1e8
     on_host, sizes = ridge.learn_rows_on_host, []
@@ -140,7 +140,7 @@ def test_the_precision_is_that_of_the_host(device):
 @pytest.mark.parametrize("settings", SETTINGS[::2], ids=str)
 @pytest.mark.parametrize("number", [1e160, 1e-160, 1e150])
 def test_many_rows_of_extreme_size_are_learned_as_on_the_host(in_place, settings, number):
-    """More rows than features, which are added before their sums are looked at."""
+    """There are more rows than features, so that they are added before their sums are checked."""
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((2, 9, 4)), rng.standard_normal((2, 9))
     X[1, 5, :2] *= number

@@ -1,4 +1,4 @@
-"""The verdicts of the device on the rows of a block, beside those of the host, from the same numbers."""
+"""The verdicts of the device on the rows of a block, compared with those of the host for the same numbers."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ DTYPES = ["float64", "float32"]
 
 
 def tame(dtype):
-    """Numbers with which all rows of a block are accepted: what the triangular solve and the tiles say of them."""
+    """Results of the triangular solve and the tiles with which all rows of a block are accepted."""
     return {
         "L": np.sqrt(np.full(B, 3)).astype(dtype),
         "size": np.full((TILES, B), 0.5, dtype),
@@ -40,7 +40,7 @@ def tame(dtype):
 
 
 def device_verdict(numbers, limits=NO_LIMITS, before=ACCEPTED, predicts=True):
-    """What `judge_block` decides of the second block of a call."""
+    """The verdict of `judge_block` on the second block of a call."""
     dtype = numbers["L"].dtype
     width = [numbers[name] for name in ("size", "widest", "highest", "bounds")]
     right = np.concatenate([np.zeros((D, B), dtype), numbers["Z"]])
@@ -53,7 +53,7 @@ def device_verdict(numbers, limits=NO_LIMITS, before=ACCEPTED, predicts=True):
 
 
 def host_verdict(numbers, limits):
-    """The same from the host's functions."""
+    """The verdict of the host's functions on the same block."""
     eps, seen, power = np.finfo(numbers["L"].dtype).eps, ~numbers["gaps"], numbers["power"]
     pivot, size = numbers["L"] ** 2, numbers["size"].sum(axis=0)
     found = pivot / power, numbers["noise"], eps * size**2 / pivot, numbers["widest"].max(axis=0) / power

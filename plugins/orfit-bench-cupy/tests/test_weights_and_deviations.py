@@ -1,4 +1,4 @@
-"""Rows with weights, and standard deviations: the learner computes both where the rows lie."""
+"""Rows with weights, and standard deviations: the learner computes both where the rows are stored."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Blocks on the device, beside the reference's rows."""
+"""Blocks on the device, compared with rows of the reference."""
 
 import pytest
 from helpers.wide import CASES, leaves_what_rows_leave, rows

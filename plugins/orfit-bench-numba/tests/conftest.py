@@ -1,4 +1,4 @@
-"""The kit on compiled kernels: a method of each kind in float64 at once, the rest with the slow tests."""
+"""The kit on compiled kernels: a method of each kind in float64 in the quick tests, the rest in the slow tests."""
 
 from pathlib import Path
 

@@ -103,7 +103,7 @@ def signal(kind, n, d, rng):
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rows_of_single_calls_are_those_of_a_chunk(kind, order, dtype):
-    """Beside a chunk, to rounding; beside chunks of one row, which take the same function, to the bit."""
+    """Equal to a chunk up to rounding, and to chunks of one row, which use the same function, to the bit."""
     rng = np.random.default_rng(order)
     X = np.ascontiguousarray(signal(kind, 60, 8, rng), dtype)
     y = (X @ rng.standard_normal(8) + 0.1 * rng.standard_normal(60)).astype(dtype)

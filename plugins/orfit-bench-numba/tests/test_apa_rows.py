@@ -1,4 +1,4 @@
-"""Affine projection by calls of one row: the products that are kept from call to call are those formed anew."""
+"""Affine projection by calls of one row: products kept from call to call equal newly computed ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orfit_bench as ob
 
 Array = np.ndarray[Any, Any]
 SIZES = [(1, 1), (5, 3), (16, 4), (16, 16), (33, 7), (100, 9), (131, 17)]
-"""Numbers of features, which leave every remainder of the machine's vectors, and of rows."""
+"""Numbers of features, covering every remainder modulo the machine's vector length, and of rows."""
 
 
 def create(order: int, dtype: str = "float64") -> Any:
@@ -25,7 +25,7 @@ def make_rows(n: int, d: int, dtype: str = "float64", seed: int = 0) -> tuple[Ar
 
 
 def compare_with_copies(learner: Any, X: Array, y: Array) -> None:
-    """Before each row the learner is copied: a copy has no products of earlier rows."""
+    """Copy the learner before each row: a copy does not have the products of earlier rows."""
     for x, target in zip(X, y, strict=True):
         fresh = learner.copy().learn_one(x, target)
         assert learner.learn_one(x, target).state().identical(fresh.state())

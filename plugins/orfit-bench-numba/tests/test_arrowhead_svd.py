@@ -1,4 +1,4 @@
-"""The small decomposition of every row of orfit and incremental_pca, and what a refusal leaves of a block's rows."""
+"""The small decomposition for every row of orfit and incremental_pca, and the state after a refusal within a block."""
 
 import numba
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the kit cannot see of a compiled backend: when it compiles, what it keeps, and how much memory it takes."""
+"""Properties of a compiled backend that the kit does not see: when it compiles, what it caches, its memory."""
 
 import os
 import shutil

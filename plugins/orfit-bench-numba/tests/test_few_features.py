@@ -1,4 +1,4 @@
-"""Rows one by one and rows of few features, which are learned without blocks, beside the reference."""
+"""Single rows and rows of few features, which are learned without blocks, compared with the reference."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_rows_are_learned_as_by_the_reference(method, settings, d, dtype, output
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("method", "settings"), CASES, ids=str)
 def test_single_rows_are_learned_as_chunks_of_one(method, settings, dtype):
-    """The memory outgrows its room several times, and a refused row is refused by both."""
+    """The memory grows several times, and both refuse the same row."""
     X, y = (np.ascontiguousarray(a) for a in rows(40, dtype, 1))
     one, other = (ob.create(method, backend="numba", dtype=dtype, **settings) for _ in range(2))
     for i, (x, target) in enumerate(zip(X, y, strict=True)):
@@ -104,7 +104,7 @@ def test_directions_of_many_rows_stay_orthonormal():
 
 @pytest.mark.parametrize("method", ["icl", "ogd", "orfit"])
 def test_directions_of_nearly_dependent_rows_are_orthonormal(method):
-    """One pass would leave a part of about 1e-10 along the earlier ones."""
+    """A single pass would leave a component of about 1e-10 along the earlier ones."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal(30) + 1e-6 * rng.standard_normal((12, 30))
     learner = ob.create(method, backend="numba").partial_fit(X[:6], np.zeros(6))

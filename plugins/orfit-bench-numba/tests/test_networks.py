@@ -1,4 +1,4 @@
-"""Networks on Numba: the rules for their rows equal those for models of which the kernels know nothing."""
+"""Networks on Numba: the rules for networks give the same results as the general rules for models."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ SETTINGS = [
     ("orfit", {"memory": 4, "summary": "largest"}),
     ("apa", {"projection_order": 3, "eps": 0.1}),
 ]
-"""Of methods that have a rule of their own for networks."""
+"""Settings of the methods that have a rule for networks."""
 N, D = 40, 5
 
 
 def functions_of(network):
-    """A model with the same functions, of which a kernel knows nothing."""
+    """A model with the same functions, for which the kernel has no special rule."""
     return replace(network, name="functions of a network")
 
 

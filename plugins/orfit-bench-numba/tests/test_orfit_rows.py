@@ -1,4 +1,4 @@
-"""Rows of orfit that are not finite: a block is checked by its products, so every place in it is tried."""
+"""Rows of orfit that are not finite: a block is checked by its products, so every position in it is tried."""
 
 import numpy as np
 import pytest

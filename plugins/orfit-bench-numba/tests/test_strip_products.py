@@ -1,4 +1,4 @@
-"""Products of long rows by strips, beside those of NumPy."""
+"""Products of long rows by strips, compared with those of NumPy."""
 
 import numpy as np
 import pytest

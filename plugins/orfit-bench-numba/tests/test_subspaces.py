@@ -1,4 +1,4 @@
-"""Rows far from zero: steps that are long beside the basis, where what is carried along a block grows."""
+"""Rows far from zero: steps that are long compared with the basis, so that the sums kept in a block grow."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""F P F' by every way, since a machine takes only some of them."""
+"""F P F' by every algorithm, since one machine uses only some of them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Affine projection on windows of more rows than features: least squares, and an SVD only near the cut-off."""
+"""Affine projection on windows with more rows than features: least squares, and an SVD only near the cut-off."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_targets(X: Array, c: int = 1) -> Array:
 
 
 def by_least_squares(X: Array, Y: Array, order: int, eps: float) -> tuple[Array, Array]:
-    """Weights and predictions: each step solves [A, sqrt(eps) I] z = [b - A w, 0] anew, in units of the largest row."""
+    """Weights and predictions: each step solves [A, sqrt(eps) I] z = [b - A w, 0], in units of the largest row."""
     w, predictions, d = np.zeros((X.shape[1], Y.shape[1])), np.empty(Y.shape), X.shape[1]
     cut_off = np.finfo(float).eps ** 0.5
     for i, x in enumerate(X):
@@ -84,7 +84,7 @@ KINDS = ["noise", "0.99", "0.999", "repeated", "zeros", "dependent columns", "un
 
 
 BELOW_CUT_OFF = ("repeated", "zeros", "dependent columns", "large rows", "1e-150")
-"""Where with eps the singular values below the cut-off are other ones than here."""
+"""Rows for which adding eps changes which singular values are below the cut-off."""
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "1e8", "1e-8", "1e150", "1e-150"])

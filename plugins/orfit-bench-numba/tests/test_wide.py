@@ -1,4 +1,4 @@
-"""Blocks of the compiled kernels, beside the reference's rows."""
+"""Blocks of the compiled kernels, compared with rows of the reference."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def test_what_depends_brings_no_direction():
 
 
 def test_nearly_dependent_columns_stay_orthogonal():
-    """Once orthogonalized they would keep 1e-9 of the basis, twice they keep rounding."""
+    """One orthogonalization would leave 1e-9 along the basis, two leave only rounding."""
     U = np.linalg.qr(RNG.standard_normal((50, 5)))[0]
     G = U @ RNG.standard_normal((5, 3)) + 1e-6 * RNG.standard_normal((50, 3))
     Q, _ = new_directions(U, G)

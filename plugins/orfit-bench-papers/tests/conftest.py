@@ -35,7 +35,7 @@ def numbers():
 
 
 def clear():
-    """Forget what was made of other images."""
+    """Clear caches of data made from other images."""
     for kept in (_krasulina.moment, _krasulina._chosen):
         kept.cache_clear()
 
@@ -65,7 +65,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def created(small, tmp_path_factory):
-    """Small runs in this process on the reference backend, each once, with the files they left."""
+    """Small runs in this process on the reference backend, each once, with the files that they wrote."""
 
     @functools.cache
     def run(name):

@@ -1,4 +1,4 @@
-"""`orfit-bench reproduce` with the experiments of this distribution, and the page of tables made of its files."""
+"""`orfit-bench reproduce` with the experiments of this distribution, and the page of tables made from its files."""
 
 import pytest
 from click.testing import CliRunner

@@ -1,4 +1,4 @@
-"""The real data: where they lie, what is read of them, what is learned and tested on."""
+"""The real data: where they are, what is read, and which rows are learned and used for tests."""
 
 import numpy as np
 import pytest

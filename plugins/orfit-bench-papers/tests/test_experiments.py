@@ -1,4 +1,4 @@
-"""Every experiment goes through in small, and its page holds the source's numbers."""
+"""Every experiment runs with small sizes, and its page contains the numbers of the source."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ PRINTED = {
     "forgetting": ["Theorems 5 and 6", "OWM"],
     "sgd-rate": ["slides, SGD convergence", "at most 1"],
 }
-"""What each page must hold of its source."""
+"""Strings from the source that each page must contain."""
 
 
 def test_every_experiment_is_tried(numbers):

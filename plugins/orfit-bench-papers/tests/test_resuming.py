@@ -1,4 +1,4 @@
-"""A run that broke or was killed goes on with the cells that are left."""
+"""A run that failed or was killed continues with the cells that are left."""
 
 import json
 import os
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.integration
 
 
 class Counted:
-    """An experiment of six cells that counts what is measured, and breaks where it is told to."""
+    """An experiment of six cells that counts measurements, and fails at a given one."""
 
     def __init__(self):
         self.measured, self.breaks = [], None
@@ -46,7 +46,7 @@ class Counted:
 
 @pytest.fixture
 def counted(monkeypatch):
-    """It, declared among the others and in a module of its name."""
+    """The counted experiment, declared like the others and in a module of its name."""
     created = Counted()
     procedure = created.procedure()
     monkeypatch.setitem(EXPERIMENTS, "counted", procedure.experiment)

@@ -1,4 +1,4 @@
-"""What the other sources state holds of the small runs, and the pages say so."""
+"""The statements of the other sources hold for the small runs, and the pages say so."""
 
 import numpy as np
 import pytest

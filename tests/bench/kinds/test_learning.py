@@ -32,7 +32,7 @@ def test_cell_of_every_kind_has_finite_errors(method: str, stream: str) -> None:
 
 
 def test_error_of_a_classifier_is_recorded_from_the_first_row_on() -> None:
-    """Classes come one after another: of the tenth nothing is right before its first row."""
+    """Classes come one after another: no prediction of the tenth is right before its first row."""
     record = run_cell(Cell("my_labels", "numpy", "class_digits", stream_settings={"n": 30}))
     data = ob.streams()["class_digits"].load(n=30)
     learner, k = ob.create("my_labels").partial_fit(*data.cut(0, 6)), record["rows_learned"].index(6)

@@ -16,7 +16,7 @@ from orfit_bench.report.table import legend, results_tables
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, plugin: None) -> xr.Dataset:
-    """Every kind in one file, a network and a stream without a test set among them."""
+    """Every kind in one file, including a network and a stream without a test set."""
     path = tmp_path_factory.mktemp("kinds") / "r.nc"
     methods = [*MINE, "rls", {"name": "rls", "model": {"hidden": [3]}}]
     suite = Suite(methods, ["numpy"], ["drift", "state_space", "class_digits"], rows=[60])

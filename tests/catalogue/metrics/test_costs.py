@@ -32,7 +32,7 @@ def test_percentiles_of_the_latency() -> None:
 
 
 class Clock:
-    """Stands a millisecond later each time it is looked at, and counts the rows of each call in between."""
+    """A clock that advances by a millisecond each time it is read, and counts the rows of each call in between."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -67,7 +67,7 @@ def test_latency_is_of_one_row_per_call(n: int, calls: int, batch_size: int, mon
 
 
 class Greedy:
-    """A backend on NumPy arrays whose kernel asks for a megabyte at its second call, and whose device counts."""
+    """A backend on NumPy arrays that counts device memory; its kernel allocates a megabyte in its second call."""
 
     SPEC_VERSION = (1, 0)
 
@@ -101,7 +101,7 @@ def test_memory(device: bool) -> None:
     plugin = Greedy(device)
     ob.register(plugin)
     try:
-        plugin.used = [10**9]  # what was in use before is not this learner's
+        plugin.used = [10**9]  # memory that was in use before does not belong to this learner
         record = run_cell(Cell("greedy", "greedy_device", "regression", {}, {**NUMBERS, "n": 3000}))
     finally:
         ob.unregister(plugin)
@@ -112,7 +112,7 @@ def test_memory(device: bool) -> None:
 
 
 def test_host_memory_includes_state_and_temporaries() -> None:
-    """P of rls and one array of its size while it is changed; the data and what stood before do not count."""
+    """P of rls and one array of its size while it is changed; the data and earlier allocations do not count."""
     data, protocol = ob.streams()["regression"].load(n=2000, d=150), Protocol()
     P = 150 * 150 * 8
     measuring.warm_up(lambda: created("rls"), data)
@@ -136,7 +136,7 @@ def test_running_tracemalloc_is_not_stopped() -> None:
     tracemalloc.start()
     try:
         kept = np.ones(100_000)
-        np.ones(1_000_000).sum()  # a peak of somebody else's
+        np.ones(1_000_000).sum()  # a peak that does not belong to the learner
         peak, _ = measuring.peak_memory(lambda: created("lms"), data, Protocol())
         assert tracemalloc.is_tracing()
         assert 0 < peak < kept.nbytes

@@ -16,7 +16,7 @@ from orfit_bench.spec import Data
 @pytest.mark.parametrize("n", [2, N])
 @pytest.mark.parametrize("ff", [0.9, 1.0, 1.1])
 def test_deviation_of_p(ff: float, n: int) -> None:
-    """P of rls, and one that is off by a known share, on the rows' span; with fewer rows than features too."""
+    """P of rls, and a P that is off by a known share, on the span of the rows, also with fewer rows than features."""
     rng = np.random.default_rng(4)
     data = Data(rng.standard_normal((n, 3)), np.zeros(n))
     learner = created("rls", forgetting_factor=ff, ridge=0.5).partial_fit(data.X, data.y)

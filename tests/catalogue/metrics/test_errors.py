@@ -18,7 +18,7 @@ from orfit_bench.spec import Data
 
 
 def ahead(method: str, data: Data, order: Any, **settings: Any) -> list[float]:
-    """Squared a-priori errors, row by row, asked with predict."""
+    """Squared a-priori errors, row by row, computed with predict."""
     learner = created(method, **settings).partial_fit(*data.cut(0, 0))
     errors = []
     for i in order:
@@ -93,7 +93,7 @@ def test_mean_squared_error(method: str) -> None:
 
 
 def of_rows(kind: str, learner: Any, X: Any, y: Any) -> float:
-    """The mean error, by another formula than the bench's."""
+    """The mean error, by another formula than that of the benchmark."""
     if kind == "classification":
         scores = np.asarray(learner.decision_function(X))
         return sum(learner.classes_[np.argmax(s)] != t for s, t in zip(scores, y, strict=True)) / len(X)
@@ -148,7 +148,7 @@ def test_test_error_is_the_error_of_the_kind(method: str, stream: str) -> None:
 
 @pytest.mark.parametrize("stream", ["bare", "regression", "classes"])
 def test_compression_loss_and_its_excess(stream: str) -> None:
-    """By traces and eigenvalues of the second moment, whatever else the stream offers."""
+    """Computed from traces and eigenvalues of the second moment, whatever else the stream offers."""
     X = cell("my_subspace", stream).data().X
     C = created("my_subspace").partial_fit(X).components_
     S = X.T @ X / len(X)

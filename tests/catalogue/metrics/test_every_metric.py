@@ -32,7 +32,7 @@ NUMERIC = {"test_error", "mean_squared_error", "a_priori_error", "regret"}
 def test_metrics_that_do_not_apply_are_none(
     method: str, stream: str, applies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The share of a limit: tests/bench/test_roofline.py."""
+    """The share of a limit is tested in tests/bench/test_roofline.py."""
     monkeypatch.setattr(roofline, "load", lambda: None)
     record = run_cell(
         Cell(method, "numpy", stream, stream_settings=NUMBERS if stream == "regression" else {}, protocol=Protocol())

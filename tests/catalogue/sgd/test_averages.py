@@ -25,7 +25,7 @@ def test_fields_depend_on_the_settings(data):
 
 
 def weight(settings, t):
-    """a_t, written out."""
+    """The weight a_t, computed explicitly."""
     kind, weights = settings["averaging"], settings.get("weights")
     if kind != "weighted":
         return float(t >= settings.get("tail_start", 1))
@@ -41,7 +41,7 @@ def weight(settings, t):
 @pytest.mark.parametrize("settings", AVERAGED, ids=stated)
 @pytest.mark.parametrize("more", [{}, {"batch_size": 3, "momentum": 0.5, "ridge": 0.1, "loss": "huber"}], ids=stated)
 def test_predictions_use_the_average_of_the_iterates(settings, more, data):
-    """The steps themselves do not: w is what it is without averaging."""
+    """The steps themselves do not: w is the same as without averaging."""
     X, w0 = data
     Y, size = targets("square", (12, 3)), more.get("batch_size", 1)
     plain = ob.create("sgd", step_size=0.1, initial_weights=w0, **more)
@@ -49,7 +49,7 @@ def test_predictions_use_the_average_of_the_iterates(settings, more, data):
     iterates, a = [], []
     for t, i in enumerate(range(0, 12, size), start=1):
         mean = np.average(iterates, axis=0, weights=a) if sum(a) else w0 if t == 1 else weights(plain)
-        reported = learner.prequential(X[i : i + size], Y[i : i + size])  # as predict would have said before
+        reported = learner.prequential(X[i : i + size], Y[i : i + size])  # as predict would have returned before
         np.testing.assert_allclose(reported, X[i : i + size] @ mean, atol=1e-13)
         iterates.append(w0 if t == 1 else weights(plain))
         a.append(weight(settings, t))
@@ -96,7 +96,7 @@ def test_underflowing_weights_do_not_change_the_average(data):
     X, y = data[0], targets("square", 12)
     weights_ = {"power": {"eta0": 1.0, "power": 2000.0}}
     learner = ob.create("sgd", averaging="weighted", weights=weights_, initial_weights=np.ones(4)).partial_fit(X, y)
-    np.testing.assert_array_equal(weights(learner, "average")[:, 0], np.ones(4))  # all the weight is a_1's
+    np.testing.assert_array_equal(weights(learner, "average")[:, 0], np.ones(4))  # a_1 is the only weight
     none = ob.create("sgd", averaging="weighted", weights=1e-60, dtype="float32").partial_fit(X, y)
     np.testing.assert_allclose(none.predict(X), X @ weights(none)[:, 0], rtol=1e-5)
 
@@ -120,7 +120,7 @@ def test_merging_is_the_mean_by_rows_and_by_weights(data, same_state):
 
 
 def test_average_of_learners_uses_their_averages(data):
-    """A learner that has not begun to average has no say in the average."""
+    """A learner that has not begun to average does not influence the average."""
     X, y = data[0], targets("square", 12)
     settings = {"step_size": 0.1, "averaging": "tail", "tail_start": 5}
     a, b = (ob.create("sgd", **settings).partial_fit(X[:n], y[:n]) for n in (8, 3))

@@ -1,4 +1,4 @@
-"""Targets and settings that SGD refuses, divergence, and where there is a batch solution."""
+"""Targets and settings that SGD refuses, divergence, and settings with a batch solution."""
 
 import numpy as np
 import pytest

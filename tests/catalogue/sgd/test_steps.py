@@ -138,13 +138,13 @@ def test_radius_bounds_the_norm_of_all_outputs_together(data):
     assert np.linalg.norm(free) > 1
     np.testing.assert_allclose(held, free / np.linalg.norm(free), rtol=1e-14)
     wide = weights(ob.create("sgd", step_size=0.1, initial_weights=w0, radius=1e3).step(X, Y))
-    np.testing.assert_array_equal(wide, free)  # inside nothing is touched
+    np.testing.assert_array_equal(wide, free)  # nothing changes inside the ball
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
 def test_weights_never_leave_the_ball(size, dtype, data):
-    X, w0 = data[0], size * data[1]  # the start lies outside
+    X, w0 = data[0], size * data[1]  # the start is outside
     learner = ob.create("sgd", step_size=0.5, initial_weights=w0, radius=size, loss="absolute", dtype=dtype)
     for i in range(12):
         learner.partial_fit(X[i : i + 1], size * targets("square", (12, 3))[i : i + 1])
@@ -158,7 +158,7 @@ def test_projection_of_weights_whose_square_overflows():
     np.testing.assert_allclose(weights(learner)[:, 0], [3e200, 4e200])
     learner = ob.create("sgd", step_size=1.0, radius=5.0).partial_fit([[3e200, 4e200]], [1.0])
     np.testing.assert_allclose(weights(learner)[:, 0], [3, 4])
-    learner = ob.create("sgd", step_size=1.0, radius=5.0).partial_fit([[1.5e308, -1.5e308]], [1.0])  # the norm too
+    learner = ob.create("sgd", step_size=1.0, radius=5.0).partial_fit([[1.5e308, -1.5e308]], [1.0])  # so does the norm
     np.testing.assert_allclose(weights(learner)[:, 0], np.array([5, -5]) / np.sqrt(2))
     tiny = ob.create("sgd", step_size=1.0, radius=5e-300).partial_fit([[3e-200, 4e-200]], [1.0])
     np.testing.assert_allclose(weights(tiny)[:, 0], [3e-300, 4e-300])

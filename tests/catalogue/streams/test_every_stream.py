@@ -18,7 +18,7 @@ from orfit_bench.spec.stream import OFFERS, Stream
 
 pytestmark = pytest.mark.filterwarnings("error")
 SMALL = {"mnist": {"n": 50}, "rotated_mnist": {"n": 5}}
-"""What fits the tiny MNIST of these tests."""
+"""Settings that fit the tiny MNIST of these tests."""
 
 
 def test_kinds_of_methods_that_can_learn_a_stream() -> None:

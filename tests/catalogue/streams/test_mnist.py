@@ -1,4 +1,4 @@
-"""MNIST: its parts, where its files are looked for, and damaged files."""
+"""MNIST: its parts, where its files are searched, and damaged files."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_state_without_noise_follows_the_transition(n: int, d: int, outputs: int
 def test_innovations_are_white_with_the_predicted_variance(
     settings: dict[str, float],
 ) -> None:
-    """Only the filter that knows the truth has that: e^2 / s is chi-squared, mean 1, and e_t e_(t-1) has mean 0."""
+    """Only the filter with the true settings has this: e^2 / s is chi-squared, mean 1, and e_t e_(t-1) has mean 0."""
     known = {s.name: s.default for s in BY_NAME["state_space"].settings} | settings
     F, Q, R = (known[name] for name in ("transition", "process_noise", "observation_noise"))
     data = BY_NAME["state_space"].load(n=4000, d=3, **settings)
@@ -45,7 +45,7 @@ def test_innovations_are_white_with_the_predicted_variance(
 
 
 def test_state_at_equilibrium_stays_there() -> None:
-    """With the default settings Q is 1 - F^2 to half a percent, so each entry of the state has variance 1."""
+    """With the default settings Q is 1 - F^2 within half a percent, so each entry of the state has variance 1."""
     data = BY_NAME["state_space"].load(n=3000, d=2, outputs=200, observation_noise=0.0)
     assert np.var(data.y[-500:]) == pytest.approx(2.0, rel=0.1)  # type: ignore[index]
     assert np.var(data.y[:500]) == pytest.approx(2.0, rel=0.1)  # type: ignore[index]

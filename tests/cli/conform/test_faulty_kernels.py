@@ -49,7 +49,7 @@ def test_command_stops_at_the_first_failure(here):
 
 
 def twice(s, X, Y, p, out):
-    """A kernel that returns twice the number of rows from the fourth row on."""
+    """A kernel that returns twice the number of rows, starting with the fourth row."""
     n = registry().kernel("numpy", "greedy").learn(s, X, Y, p, out)
     return 2 * n if p.t > 3 else n
 
@@ -93,7 +93,7 @@ def test_results_are_in_the_order_of_the_plan(report):
 
 
 def heard():
-    """Ctrl-C reaches what is started, also where these tests run in the background of a shell, which ignores it."""
+    """Ctrl-C reaches child processes, even if these tests run in the background of a shell, which ignores it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -17,7 +17,7 @@ from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("d", [1, 4, 30])
 def test_constant_state_without_noise_is_interpolated(d: int, dtype: str) -> None:
-    """As icl: rows that earlier ones determine change nothing, even where they contradict these."""
+    """As in icl, rows that earlier ones determine change nothing, even if they contradict these."""
     rng = np.random.default_rng(2)
     A = np.linalg.qr(rng.standard_normal((d, d)))[0] + 0.1 * rng.standard_normal((d, d))
     rows, targets = np.vstack([A, A[:1], A.sum(0, keepdims=True)]), rng.standard_normal(d + 2)
@@ -52,7 +52,7 @@ def test_common_noise_of_two_rows_cancels_in_their_difference() -> None:
 
 
 def test_exact_rows_with_process_noise_between_them() -> None:
-    """Position seen without noise, velocity driven by noise, a vague prior: no word, and the right moments."""
+    """A position seen without noise, a velocity driven by noise and a vague prior: no warning, and correct moments."""
     F, Q = np.array([[1.0, 1], [0, 1]]), np.diag([0, 0.01])
     rng = np.random.default_rng(4)
     learner = ob.create("kalman", transition=F, process_noise=Q, observation_noise=0.0, initial_covariance=1e7)
@@ -60,12 +60,12 @@ def test_exact_rows_with_process_noise_between_them() -> None:
     learner.partial_fit(np.tile([1.0, 0], (500, 1)), position)
     mean, P = moments(learner)
     np.testing.assert_allclose(mean[:, 0], [position[-1], position[-1] - position[-2]], rtol=1e-7)
-    np.testing.assert_allclose(P, Q, atol=1e-9)  # x_t - x_(t-1) is the velocity before it was shaken
+    np.testing.assert_allclose(P, Q, atol=1e-9)  # x_t - x_(t-1) is the velocity before the noise
     assert learner.state()["precision_lost"] == 0
 
 
 def test_rounding_of_exact_rows_is_relative_to_the_last_transition() -> None:
-    """A start that says nothing is forgotten at once, and what is small beside it is not rounding."""
+    """A vague start is forgotten immediately, and variances that are small compared with it are not rounding."""
     learner = ob.create(
         "kalman", transition=0.0, process_noise=1e-3, observation_noise=0.0, initial_covariance=1e20
     ).partial_fit(X, np.nan_to_num(y))
@@ -87,7 +87,7 @@ def test_known_state_is_not_changed(same_state: Same) -> None:
 @pytest.mark.parametrize("seed", [0, 38])
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")  # the targets contradict each other
 def test_deviations_of_known_directions_are_numbers(seed: int, backend: str) -> None:
-    """Where all is known, a variance is a rounding of zero, which may be negative: it was with the second seed."""
+    """If everything is known, a variance is a rounding of zero, which may be negative: it was with the second seed."""
     rng = np.random.default_rng(seed)
     X, targets = np.round(rng.standard_normal((144, 4)) * 256) / 256, rng.standard_normal(144)
     kalman = ob.create("kalman", observation_noise=0.0, backend=backend)
@@ -98,7 +98,7 @@ def test_deviations_of_known_directions_are_numbers(seed: int, backend: str) -> 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_a_target_that_contradicts_a_known_combination_is_refused(backend: str) -> None:
-    """All but the first parameter are known, but rounding leaves 1e-13 of them, which is no reason to move by 1e14."""
+    """All but the first parameter are known, but rounding leaves 1e-13 of them, which must not move them by 1e14."""
     move = {"transition": np.eye(4) + 0.25 * np.eye(4, k=1), "process_noise": 0.0}
     learner = ob.create("kalman", form="square_root", backend=backend, initial_covariance=1e4)
     row, other = [[0.0, 1.0, 1.0, -1.0]], [[-0.5, 0.25, -0.25, -2.25]]
@@ -133,7 +133,7 @@ def test_targets_far_from_what_a_moved_state_expects_are_warned_of_or_refused(fo
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
 @pytest.mark.parametrize(("noise", "dtype"), [(1e-6, "float32"), (1e-16, "float64")])
 def test_a_level_that_jumps_is_learned(noise: float, dtype: str, form: str, backend: str) -> None:
-    """The variance that process noise has brought is no rounding, however far the target is away."""
+    """Variance added by process noise is not rounding, however far away the target is."""
     learner = ob.create("kalman", form=form, backend=backend, dtype=dtype, process_noise=noise, observation_noise=0.0)
     learner.partial_fit(np.ones((4, 1), dtype), np.array([0.0, 0.0, 3.0, 3.0], dtype))
     assert learner.array("mean") == 3
@@ -159,7 +159,7 @@ def test_a_refusal_does_not_depend_on_the_chunks(backend: str) -> None:
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_nearly_dependent_rows_leave_no_variance_for_later_ones(backend: str, form: str, dtype: str) -> None:
-    """Rows that depend on each other but for 1e-4 magnify rounding, by which later rows moved what is known."""
+    """Rows that depend on each other except for 1e-4 magnify rounding, by which later rows moved known parameters."""
     moved, known = [], 0
     for seed in range(200):
         rng = np.random.default_rng(seed)

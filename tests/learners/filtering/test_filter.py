@@ -19,7 +19,7 @@ from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[Any, Any, dict[str, Any], list[slice], str]:
-    """Rows, some unseen, what comes with them (identities and zeros among it), a cut into chunks, a dtype."""
+    """Rows, some missing, inputs that come with them (also identities and zeros), a division into chunks, a dtype."""
     n, d = draw(st.integers(0, 11)), draw(st.integers(1, 5))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     X = rng.standard_normal((n, d))
@@ -43,7 +43,7 @@ CONSTANTS = st.sampled_from(
 @given(stream=streams(), settings=CONSTANTS)
 @hypothesis_settings(max_examples=40)
 def test_any_division_into_calls_gives_the_same_result(stream: Any, settings: Any, same_state: Same) -> None:
-    """Bit for bit, whatever comes with the rows; and P stays symmetric to the bit."""
+    """Results are bitwise equal, whatever comes with the rows, and P stays exactly symmetric."""
     X, y, varying, pieces, dtype = stream
     complete, parts, unreported = (ob.create("kalman", dtype=dtype, **settings) for _ in range(3))
     reported = complete.prequential(X, y, **varying)
@@ -78,7 +78,7 @@ def test_warnings_on_precision_loss_do_not_depend_on_chunks(same_state: Same) ->
 
 def test_a_state_moved_once_a_step_was_taken_that_moved_it() -> None:
     F = np.ones(3)
-    F[0] = 0.5  # before the first step nothing moves
+    F[0] = 0.5  # nothing moves before the first step
     learner = ob.create("kalman").partial_fit(X[:3], y[:3], transition=F, process_noise=[1.0, 0, 0])
     assert learner.state()["moved"] == 0
     assert learner.partial_fit(X[3:4], y[3:4], transition=[0.5]).state()["moved"] == 1

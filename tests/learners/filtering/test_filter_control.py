@@ -15,7 +15,7 @@ U = np.random.default_rng(5).standard_normal((9, 3))
 
 
 def shift_of(transition: Any) -> Any:
-    """The effect of the control on the states before the rows; the first row's has none."""
+    """The effect of the control on the states before the rows; that of the first row has none."""
     shift = np.zeros((9, 3))
     for t in range(1, 9):
         shift[t] = transition[t] @ shift[t - 1] + U[t]
@@ -38,7 +38,7 @@ def test_control_shifts_states_forecasts_and_smoothed_states(backend: str, dynam
         np.testing.assert_allclose(got, want + (X[rows] * shift[rows]).sum(1), atol=1e-12)
     np.testing.assert_allclose(moments(controlled)[0][:, 0], moments(plain)[0][:, 0] + shift[-1], atol=1e-12)
     np.testing.assert_allclose(moments(controlled)[1], moments(plain)[1], atol=1e-14)
-    assert controlled.state()["moved"] == 1  # it cannot be merged as if it had not moved
+    assert controlled.state()["moved"] == 1  # so it is not merged like a state at rest
 
 
 def test_a_step_and_a_forecast_have_one_control(same_state: Same) -> None:

@@ -1,4 +1,4 @@
-"""Kalman filters of nonlinear models and transitions: functions of the user's."""
+"""Kalman filters with nonlinear models and transitions: functions of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kalman filter: what may come with the rows and in the settings; what does not fit is refused."""
+"""Kalman filter: valid inputs with the rows and in the settings, and refusals of others."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_predict_takes_one_transition(same_state: Same) -> None:
     np.testing.assert_allclose(learner.predict(X, transition=F), X @ F @ mean, rtol=1e-13)
     np.testing.assert_allclose(learner.predict(X, transition=0.5), X @ mean / 2, rtol=1e-13)
     np.testing.assert_allclose(learner.predict(X, transition=[1, 0, 2]), X @ (mean * [1, 0, 2]), rtol=1e-13)
-    np.testing.assert_array_equal(learner.predict(X), X @ mean)  # it is not kept
+    np.testing.assert_array_equal(learner.predict(X), X @ mean)  # the input is not kept
 
 
 def test_numbers_are_matrices(same_state: Same) -> None:
@@ -212,7 +212,7 @@ def test_the_first_state_in_every_form(same_state: Same) -> None:
     start = ob.create("kalman", initial_mean=[1, 2, 3], initial_covariance=[4, 5, 6]).partial_fit(X[:0], y[:0])
     np.testing.assert_array_equal(moments(start)[0], [[1], [2], [3]])
     np.testing.assert_array_equal(moments(start)[1], np.diag([4, 5, 6]))
-    np.testing.assert_array_equal(start.predict(np.eye(3), transition=0.5), [1, 2, 3])  # the first state moves not
+    np.testing.assert_array_equal(start.predict(np.eye(3), transition=0.5), [1, 2, 3])  # the first state does not move
     still = ob.create("kalman", initial_mean=[1, 2, 3], transition=0.5).partial_fit(X[:0], y[:0])
     np.testing.assert_array_equal(still.predict(np.eye(3)), [1, 2, 3])
     with pytest.raises(ValueError, match="initial_weights: kalman has none; pass initial_mean= instead"):

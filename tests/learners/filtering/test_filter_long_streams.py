@@ -22,7 +22,7 @@ def stable(d: int) -> tuple[Any, Any]:
 
 
 class ArrayFilter:
-    """The same filter on a factor L of P = L L' alone, by orthogonal transformations: it loses half as many digits."""
+    """The same filter, which keeps only a factor L of P = L L': orthogonal transformations lose half as many digits."""
 
     def __init__(self, F: Any, B: Any, variance: float) -> None:
         self.F, self.B, self.noise, d = F, B, np.sqrt(variance), len(F)
@@ -67,7 +67,7 @@ def check_long_run(n: int, d: int = 6) -> tuple[float, float, float]:
 
 
 def check_at_rest(n: int, rows: Rows) -> None:
-    """Against a triangular factor kept up by orthogonal factorisations alone."""
+    """Compare with a triangular factor updated only by orthogonal factorizations."""
     errors, warned, refused_at = measure_long_stream(ob.create("kalman"), "covariance", n, rows, 1.0)
     assert (warned, refused_at) == (0, 0)
     assert errors[-1].rows == n

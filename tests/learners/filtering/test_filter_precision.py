@@ -23,14 +23,14 @@ def test_vague_prior_with_small_noise_warns_and_then_is_refused() -> None:
         ob.create("kalman", initial_covariance=1e14, **near).partial_fit(X, y)
     turned = ob.create("kalman", initial_covariance=1e8, transition=GIVEN["transition"][0], **near)
     assert len(stated(lambda: turned.partial_fit(X, y))) == 1
-    shaken = ob.create("kalman", initial_covariance=1e14, process_noise=100.0, **near)  # renews what was lost
+    shaken = ob.create("kalman", initial_covariance=1e14, process_noise=100.0, **near)  # renews the lost digits
     assert len(stated(lambda: shaken.partial_fit(X, y))) <= 1
     np.testing.assert_allclose(shaken.state()["covariance"], shaken.array("covariance").T)
 
 
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
 def test_the_log_likelihood_warns_as_learning_does(form: str) -> None:
-    """Once for a learner that has not warned; the square-root form loses no digits here."""
+    """It warns once if the learner has not warned; the square-root form loses no digits here."""
     learner = ob.create("kalman", initial_covariance=1e8, observation_noise=1e-4, form=form)
     count = 1 if form == "covariance" else 0
     assert len(stated(lambda: learner.log_likelihood(X, y))) == count
@@ -41,7 +41,7 @@ def test_the_log_likelihood_warns_as_learning_does(form: str) -> None:
 @pytest.mark.parametrize("noise", [0.0, 1e-3])
 @pytest.mark.parametrize("settings", [{}, {"transition": 0.9, "process_noise": 1e-3}], ids=str)
 def test_negative_variance_is_refused(noise: float, settings: Any, same_state: Same) -> None:
-    """No exact arithmetic gives it."""
+    """Exact arithmetic never gives a negative variance."""
     state = ob.create("kalman", observation_noise=noise, **settings).partial_fit(X[:0], y[:0]).state()
     state["covariance"].values[0, 0] = -0.5
     state.attrs["orfit_bench"] = state.attrs["orfit_bench"].replace('"t": 0', '"t": 4')
@@ -53,7 +53,7 @@ def test_negative_variance_is_refused(noise: float, settings: Any, same_state: S
 
 
 def test_growing_errors_are_refused_while_two_digits_are_correct() -> None:
-    """As forgetting does, this transition grows what the rows do not see, here the difference of two numbers."""
+    """Like forgetting, this transition enlarges what the rows do not see, here the difference of two numbers."""
     learner = ob.create("kalman", transition=1.5)
     rows = np.ones((100, 2))
     with pytest.warns(ob.AccuracyWarning), pytest.raises(ob.DivergedError):
@@ -66,7 +66,7 @@ def test_growing_errors_are_refused_while_two_digits_are_correct() -> None:
 
 
 def test_unobserved_growing_state_warns_and_then_diverges() -> None:
-    """Every row an x that does not see the second number, which doubles."""
+    """No row sees the second number, which doubles."""
     learner = ob.create("kalman", transition=[0.5, 2.0])
     rows = np.tile([1.0, 0.0], (400, 1))
     assert len(stated(lambda: learner.partial_fit(rows[:300], np.ones(300)))) == 1
@@ -153,8 +153,8 @@ def test_any_number_of_rows_and_outputs(shape: tuple[int, int], outputs: tuple[i
 @pytest.mark.parametrize(
     ("rows", "noise"),
     [
-        ([[1, 0], [1, 0]], [[1e4, 0], [0, 1e4]]),  # the second row sees what the first has left
-        ([[1, 0], [0, 1]], [[1e4, 1e4], [1e4, 1e4]]),  # nothing is brought back along the difference of the rows
+        ([[1, 0], [1, 0]], [[1e4, 0], [0, 1e4]]),  # the second row sees the variance that the first left
+        ([[1, 0], [0, 1]], [[1e4, 1e4], [1e4, 1e4]]),  # no noise is added along the difference of the rows
     ],
 )
 def test_a_step_of_a_vague_state_warns_of_what_its_rows_leave_together(rows: Any, noise: Any, backend: str) -> None:

@@ -56,7 +56,7 @@ def test_the_last_smoothed_state_is_the_filtered_one() -> None:
 
 
 def test_smoothing_from_a_state_with_rows_seen() -> None:
-    """The states from then on, given all rows: those before are only the start."""
+    """The result has the states from then on; earlier rows only determine the start."""
     learner = ob.create("kalman", initial_covariance=3.0).partial_fit(X[:4], y[:4], **cut(GIVEN, slice(4)))
     found = learner.smooth(X[4:], y[4:], **cut(GIVEN, slice(4, None)))
     all_at_once = ob.create("kalman", initial_covariance=3.0).smooth(X, y, **GIVEN)
@@ -73,7 +73,7 @@ def test_at_rest_every_smoothed_state_is_the_last() -> None:
 
 
 def test_smoothing_of_exactly_known_states() -> None:
-    """A predicted covariance without an inverse: the pseudo-inverse knows that nothing is to be learnt there."""
+    """A predicted covariance without an inverse: by the pseudo-inverse, known directions are not changed."""
     start = {"initial_covariance": [1, 0, 2], "transition": GIVEN["transition"][0], "observation_noise": 0.0}
     found = ob.create("kalman", **start).smooth(X[:4], y[:4])
     mean, F = np.zeros((3, 1)), np.tile(start["transition"], (4, 1, 1))
@@ -94,7 +94,7 @@ def test_smoothing_with_functions_is_that_of_their_slopes() -> None:
 
 
 def test_increased_smoothed_variances_cause_a_warning():
-    """A transition that turns what is known into what is not, without noise at some steps: see what 80 digits give."""
+    """A transition that mixes known and unknown directions, with steps without noise, compared with 80 digits."""
     rng = np.random.default_rng(89)
     d, n = int(rng.choice([5, 9])), 40
     rows, targets, F = rng.standard_normal((n, d)), rng.standard_normal(n), 0.4 * rng.standard_normal((d, d))
@@ -108,9 +108,9 @@ def test_increased_smoothed_variances_cause_a_warning():
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("d", [2, 48, 60])
 def test_smoothed_variances_do_not_lose_the_digits_of_a_vague_prior(backend: str, d: int) -> None:
-    """Levels with drifts, of which nothing is known at first: the smoothed start is that of least squares.
+    """Levels with drifts that are unknown at first: the smoothed start is that of least squares.
 
-    Rows of many parameters leave 4 digits of the means, and the smoother says so.
+    Rows of many parameters leave 4 digits of the means, and the smoother warns.
     """
     F, n, vague = np.kron(np.eye(d // 2), [[1.0, 1.0], [0.0, 1.0]]), 200, 1e6
     rows = np.random.default_rng(0).standard_normal((n, d))

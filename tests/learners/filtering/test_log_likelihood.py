@@ -11,7 +11,7 @@ import orfit_bench as ob
 
 
 def rows(n: int, d: int, outputs: int) -> tuple[Any, Any, dict[str, Any]]:
-    """Rows, targets of which some are missing, and what varies with the rows."""
+    """Rows, targets, some of them missing, and inputs that vary with the rows."""
     rng = np.random.default_rng(n)
     X, y = rng.standard_normal((n, d)), rng.standard_normal((n, outputs))
     y[rng.random(n) < 0.1, 0] = np.nan

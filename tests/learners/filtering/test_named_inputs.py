@@ -1,4 +1,4 @@
-"""Tables that come with the rows of a filter: in the order of the features and targets, by name."""
+"""Tables that come with the rows of a filter are put in the order of the features and targets by name."""
 
 from __future__ import annotations
 

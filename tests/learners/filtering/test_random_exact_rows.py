@@ -1,7 +1,7 @@
-"""Random rows without noise beside exact fractions: means that are far off are warned of, whatever the targets are.
+"""Random rows without noise, compared with exact fractions: wrong means cause a warning, whatever the targets are.
 
-States rest and move in turn. Targets fit a state that moves likewise, or are any numbers, so that they contradict what
-is known exactly, in which arithmetic with rounding sees some deviation left.
+States rest and move in turn. Targets fit a state that moves in the same way, or are arbitrary, so that they contradict
+parameters that are known exactly, for which rounding leaves a small deviation.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import orfit_bench as ob
 TRIALS, STEPS = 200, 14
 Array = Any
 UNIT = {"float64": 1e-6, "float32": 1e-2}
-"""Errors relative to the mean, or in deviations where these are larger."""
+"""Allowed errors, relative to the mean or in deviations, whichever is larger."""
 LEAST_ACCEPTED = {"float64": 0.8, "float32": 0.6}
-"""The share of series with targets that fit which are learned without a warning, and not refused."""
+"""Least share of series with fitting targets that are learned without a warning or a refusal."""
 MOST_SILENT = {"float64": 0.0, "float32": 0.03}
-"""The share of series in which a mean may be further off without a warning: float32 takes small variances for zero."""
+"""Largest share of series with a larger error and no warning: in float32 small variances count as zero."""
 
 
 class Series(NamedTuple):
-    """Rows (n, d), targets (n,), noises (n,), before which rows the state moves, and how."""
+    """Rows (n, d), targets (n,), noises (n,), the rows before which the state moves, and its transition."""
 
     rows: Array
     targets: Array
@@ -36,11 +36,11 @@ class Series(NamedTuple):
     Q: Array
     first: float
     fits: bool
-    """Whether the targets are those of a state that moves likewise."""
+    """Whether the targets are those of a state that moves in the same way."""
 
 
 def draw(rng: np.random.Generator) -> Series:
-    """All numbers but the noise of targets that fit are multiples of 1/4."""
+    """Draw a series; all numbers except the noise of targets that fit are multiples of 1/4."""
     d = int(rng.integers(1, 6))
     F = np.eye(d) + 0.25 * np.eye(d, k=1) if rng.random() < 0.5 else np.round(rng.standard_normal((d, d)) * 4) / 4
     Q = np.diag((rng.random(d) < 0.4) * (rng.random() < 0.5) * 1.0)
@@ -64,7 +64,7 @@ def fractions(a: Array) -> Array:
 
 
 def exact(s: Series) -> list[tuple[Array, Array]]:
-    """Means and deviations after each row; a row whose variance is zero changes nothing."""
+    """Exact means and deviations after each row; a row whose variance is zero changes nothing."""
     d = s.rows.shape[1]
     m, P, F, Q = (fractions(a) for a in (np.zeros(d), s.first * np.eye(d), s.F, s.Q))
     found = []
@@ -81,7 +81,7 @@ def exact(s: Series) -> list[tuple[Array, Array]]:
 
 
 def silent_error(learner: Any, s: Series, want: list[tuple[Array, Array]]) -> tuple[float, bool]:
-    """The largest error of a mean up to a warning, in units, and whether all was learned without one."""
+    """The largest error of a mean before a warning, in units, and whether all rows were learned without one."""
     worst = 0.0
     for t, (mean, deviation) in enumerate(want):
         motion = {"transition": s.F, "process_noise": s.Q} if s.moves[t] else {}

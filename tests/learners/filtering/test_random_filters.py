@@ -1,4 +1,4 @@
-"""Random Kalman filters beside one in decimal arithmetic of 90 digits: what is far off is warned of, or refused.
+"""Random Kalman filters compared with decimal arithmetic of 90 digits: wrong results cause a warning or a refusal.
 
 First variances are 0.1 to 1e8, noises 1e-3 to 10, process noises 0 to 1 of any rank, and transitions of seven kinds.
 """
@@ -19,7 +19,7 @@ import orfit_bench as ob
 TRIALS, ROWS = 600, 20
 Array = Any
 ALLOWED = 4
-"""So many eps^(1/3) deviations are no error that a warning is due for."""
+"""Errors up to this number of eps^(1/3) deviations need no warning."""
 
 
 class Series(NamedTuple):
@@ -42,11 +42,11 @@ class Exact(NamedTuple):
 
 
 def draw(rng: np.random.Generator) -> Series:
-    """Numbers that float32 has."""
+    """Draw a series of numbers that float32 represents exactly."""
     d = int(rng.integers(1, 9))
     G = (
         np.round(rng.standard_normal((d, int(rng.integers(1, d + 1)))) * 8) / 8
-    )  # so that Q is exact, and no less than 0
+    )  # so that Q is exact and positive semidefinite
     Q = rng.choice([0, 2.0**-20, 2.0**-10, 2.0**-3, 1]) * G @ G.T
     X = [
         rng.standard_normal((ROWS, d)),
@@ -59,7 +59,7 @@ def draw(rng: np.random.Generator) -> Series:
 
 
 def exact(s: Series) -> Exact:
-    """The textbook's filter and smoother."""
+    """The filter and smoother of textbooks."""
     n, d = s.X.shape
     F, Q, X, y = (decimals(a) for a in (as_matrix(s.F, d), s.Q, s.X, s.y))
     m, P, noise, density = decimals(np.zeros(d)), decimals(s.first * np.eye(d)), Decimal(s.noise), Decimal(0)
@@ -93,14 +93,14 @@ def all_series() -> Iterator[tuple[Series, Exact]]:
         drawn = draw(rng)
         try:
             found = exact(drawn)
-        except ZeroDivisionError:  # some transitions are singular, and what they move is known exactly
+        except ZeroDivisionError:  # after a singular transition a direction is known exactly
             continue
         if (found.deviations > 0).all():
             yield drawn, found
 
 
 def errors(form: str, dtype: str, backend: str, s: Series, want: Exact) -> Iterator[tuple[float, bool]]:
-    """The error of the log density a row, and of smoothed moments relative to deviations; whether it was warned of."""
+    """Errors of the log density per row, and of smoothed moments relative to deviations; whether it warned."""
     X, y = s.X.astype(dtype), s.y.astype(dtype)
     given = {"transition": s.F, "process_noise": s.Q, "initial_covariance": s.first, "observation_noise": s.noise}
     learner = ob.create("kalman", form=form, dtype=dtype, backend=backend, **given)

@@ -1,6 +1,6 @@
-"""Random steps of several rows beside arithmetic of 90 digits: means that are far off are warned of, or refused.
+"""Random steps of several rows, compared with 90 digits: wrong means cause a warning or a refusal.
 
-Up to four rows at a time, some equal, with correlated noise and missing targets, of states that rest or move.
+Steps have up to four rows, some equal, with correlated noise and missing targets; states rest or move.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import orfit_bench as ob
 TRIALS, STEPS = 600, 12
 Array = Any
 ALLOWED, DIGITS = 4, 50
-"""So many eps^(1/3) deviations, or eps times the largest mean so far, are no error that a warning is due for."""
+"""Errors up to this many eps^(1/3) deviations, or eps times the largest mean so far, need no warning."""
 MOST_SILENT = 1
-"""So many series may have a larger error without a warning, up to four times as large: an estimate is none of all."""
+"""Number of series that may have an up to four times larger error without a warning: estimates can fail."""
 
 
 class Step(NamedTuple):
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Steps, the first variance, and what moves the state between them, if anything."""
+    """Steps, the first variance, and the motion of the state between steps, if any."""
 
     steps: list[Step]
     first: float
@@ -48,7 +48,7 @@ class Moments(NamedTuple):
 
 
 def rounded(a: Array) -> Array:
-    """Numbers that float32 has."""
+    """The numbers, rounded to float32."""
     return np.asarray(a, np.float32).astype(float)
 
 
@@ -64,7 +64,7 @@ def draw_rows(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
 
 
 def draw(rng: np.random.Generator) -> Series:
-    """Targets are those of a state that moves as the filter expects."""
+    """Draw a series whose targets are those of a state that moves as the filter expects."""
     d, c = int(rng.integers(1, 7)), int(rng.integers(1, 3))
     F, G, first = np.eye(d), np.zeros((d, 1)), 10.0 ** rng.integers(-1, 9)
     motion, steps = {}, []
@@ -85,7 +85,7 @@ def draw(rng: np.random.Generator) -> Series:
 
 
 def exact(s: Series) -> list[Moments]:
-    """The textbook's filter."""
+    """The filter of textbooks."""
     d, c = s.steps[0].A.shape[1], s.steps[0].Y.shape[1]
     m, P, found = decimals(np.zeros((d, c))), decimals(s.first * np.eye(d)), []
     for t, step in enumerate(s.steps):
@@ -102,7 +102,7 @@ def exact(s: Series) -> list[Moments]:
 
 
 def errors(learner: Any, s: Series, want: list[Moments]) -> Iterator[float]:
-    """The errors of the means relative to those that are allowed; up to a warning."""
+    """The errors of the means relative to the allowed ones, until there is a warning."""
     eps, largest = float(np.finfo(learner.dtype).eps), 0.0
     for step, moments in zip(s.steps, want, strict=True):
         A, Y = (a.astype(learner.dtype) for a in (step.A, step.Y if step.Y.shape[1] > 1 else step.Y[:, 0]))

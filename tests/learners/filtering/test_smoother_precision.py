@@ -1,4 +1,4 @@
-"""Digits of what a filter computes but does not keep: smoothed moments and log densities."""
+"""Digits of results that a filter does not store: smoothed moments and log densities."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def rows_in_turn(n: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
 @pytest.mark.parametrize("seen", [0, 1])
 def test_float32_answers_with_all_of_its_digits(backend: str, form: str, seen: int) -> None:
-    """By a filter in float32 smoothed means were a tenth of a deviation off."""
+    """With a filter in float32, smoothed means were a tenth of a deviation off."""
     X, y = rows_in_turn(40)
     single = {name: np.float32(value) for name, value in TREND.items()}
     found = []
     for dtype in ("float64", "float32"):
         learner = ob.create("kalman", form=form, dtype=dtype, backend=backend, **single)
-        if seen:  # this row leaves numbers that float32 has
+        if seen:  # the numbers after this row are exact in float32
             learner.partial_fit([[0.0, 0.0]], [1.0])
         smoothed = learner.smooth(X, y)
         assert {a.dtype for a in smoothed.variables.values() if a.ndim > 1} == {np.dtype(dtype)}
@@ -67,7 +67,7 @@ def test_moments_that_float32_does_not_have_are_refused() -> None:
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("others", [0, 55])
 def test_smoothed_variances_are_sums_of_squares(backend: str, others: int) -> None:
-    """States that decay at their own rates, moved along one direction, of which one sum is seen; others are not.
+    """States that decay at different rates and are moved along one direction; only a sum of some of them is seen.
 
     One triangle of a product was mirrored on Numba, which gives small variances errors of the large ones: deviations
     were 1e-4 off.
@@ -85,7 +85,7 @@ def test_smoothed_variances_are_sums_of_squares(backend: str, others: int) -> No
 
 
 def first_variances(f: Any, moved: Any, first: float, X: Any, noise: float) -> Any:
-    """Those of the first state given all rows, with 90 digits: y_t = x_t' f^t theta + the moves so far + noise."""
+    """Variances of the first state given all rows, with 90 digits: y_t = x_t' f^t theta + the moves so far + noise."""
     n, d = X.shape
     H = decimals(X * np.stack([f**t for t in range(n)]))
     M = decimals([[X[t] @ (f ** (t - j) * moved) if j <= t else 0 for j in range(1, n)] for t in range(n)])
@@ -115,7 +115,7 @@ def test_means_that_the_filter_left_inaccurate_are_warned_of() -> None:
 
 
 def test_rows_of_one_step_lose_digits_together() -> None:
-    """Three rows of one parameter: each leaves a thousandth of what the rows before it left, all of them 1e-7."""
+    """Three rows of one parameter: each leaves a thousandth of the variance before it, together 1e-7 of it."""
     A, noise = np.array([[0.0625], [-3.4375], [0.375]]), np.array([0.019, 0.018, 0.039])
     learner = ob.create("kalman", dtype="float32", initial_covariance=1e4)
     assert len(stated(lambda: learner.step(A, [-0.5, 12.5, -1.4], observation_noise=noise))) == 1
@@ -123,7 +123,7 @@ def test_rows_of_one_step_lose_digits_together() -> None:
 
 
 def filtered(J: Any, parameters: Any, variances: Any, noise: float = 1.0) -> FilteredRows:
-    """Rows J before which the parameters have these variances, and the forecasts those."""
+    """The filter's results for rows J, for these variances of the parameters and of the forecasts."""
     n, p = J.shape
     P = np.stack([np.diag(row) for row in parameters]) if n else np.zeros((0, p, p))
     return FilteredRows(
@@ -140,12 +140,12 @@ def test_errors_of_forecasts_are_measured_by_what_rows_left_behind() -> None:
     half = (10 * np.sqrt(50) + 30) ** 2
     np.testing.assert_allclose(found, [eps * 1e4, eps * (100 + 30) ** 2 / 2, eps * half / 10])
     np.testing.assert_allclose(errors.of_rows(filtered(J[2:], variances[2:], np.ones(1))), [eps * half])
-    assert not errors.of_rows(filtered(J[2:], variances[2:], np.full(1, 250.0))).any()  # 41 eps, as any sum
+    assert not errors.of_rows(filtered(J[2:], variances[2:], np.full(1, 250.0))).any()  # 41 eps, as for any sum
     assert not len(errors.of_rows(filtered(J[:0], variances[:0], np.ones(0))))
 
 
 def test_errors_of_covariances_move_as_covariances_do() -> None:
-    """The error of a variance is none of others, until a transition or a correlated row mixes them."""
+    """The error of a variance does not affect others until a transition or a correlated row mixes them."""
     eps, estimate, e = float(np.finfo(float).eps), CloseEstimate(2, np.dtype(float)), np.eye(2)
     estimate.correct(e[:1], e[:, :1] / 2, np.array([100.0, 0.0]))
     np.testing.assert_allclose(estimate.along(e), [100 * eps, 0])
@@ -178,7 +178,7 @@ def test_estimates_go_on_from_part_to_part() -> None:
 
 @pytest.mark.parametrize("terms", [2, 3])
 def test_growing_columns_are_no_reason_for_a_warning(terms: int) -> None:
-    """A level that wanders, and powers of the time; the smoothed moments are right to 12 digits."""
+    """A random-walk level and powers of the time; the smoothed moments are right to 12 digits."""
     t = np.arange(300.0)
     X, y = t[:, None] ** np.arange(terms), 0.01 * t + np.random.default_rng(0).standard_normal(300)
     learner = ob.create(
@@ -191,7 +191,7 @@ def test_growing_columns_are_no_reason_for_a_warning(terms: int) -> None:
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_rows_of_float32_without_noise_depend_on_each_other(backend: str, form: str) -> None:
-    """The third row is a sum of two, but for rounding, and brings nothing new."""
+    """The third row is a sum of two up to rounding, and adds no information."""
     rows = np.array([[1.0, 0.2, 0.3], [0.1, 1.0, -0.4]])
     X = np.vstack([rows, 0.5 * rows[0] + 0.3 * rows[1]])
     y = X @ [1.0, 2.0, 3.0]
@@ -207,7 +207,7 @@ def test_rows_of_float32_without_noise_depend_on_each_other(backend: str, form: 
 @pytest.mark.parametrize("seed", [0, 25])
 @pytest.mark.parametrize("seen", [0, 2])
 def test_known_directions_of_float32_stay_known(seed: int, seen: int) -> None:
-    """What rounding makes of a covariance of one direction is no variance in the others."""
+    """Rounding of a covariance of one direction does not count as variance in other directions."""
     rng = np.random.default_rng(seed)
     X, y, g = rng.standard_normal((12, 4)), rng.standard_normal(12), rng.standard_normal(4)
     given: dict[str, Any] = {"process_noise": np.outer(g, g), "initial_covariance": 0.0, "observation_noise": 0.1}

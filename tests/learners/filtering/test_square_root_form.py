@@ -36,7 +36,7 @@ def test_equals_the_covariance_form(world, backend):
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_exact_rows_that_disagree_with_what_is_known_change_nothing(backend):
-    """Three rows determine a state that moves without noise; the others have targets at random."""
+    """Three rows determine a state that moves without noise; the others have random targets."""
     F = np.array([[1, 0.1, 0], [0, 0.95, 0.1], [0, 0, 0.9]])
     powers = [np.linalg.matrix_power(F, t) for t in range(25)]
     first = np.linalg.solve(np.stack([X[t, :3] @ powers[t] for t in range(3)]), np.arange(3.0))
@@ -124,7 +124,7 @@ def test_merge_keeps_the_root():
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("seed", range(12))
 def test_noise_in_one_direction_is_smoothed_as_in_the_covariance_form(seed, backend):
-    """The state is drawn anew in every step, from a distribution without variance in most directions."""
+    """The state is drawn again in every step, from a distribution without variance in most directions."""
     b = np.random.default_rng(seed).standard_normal(4)
     moves = {"transition": 0.0, "process_noise": np.outer(b, b)}
     found = [

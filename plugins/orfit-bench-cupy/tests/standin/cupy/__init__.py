@@ -1,10 +1,10 @@
 """A stand-in for CuPy that computes on the host, for tests on machines without a device.
 
-Put the folder above this package on PYTHONPATH, and `import cupy` gives it. It is as strict as a device: its arrays are
-no NumPy arrays, refuse to become one except by `get`, `asnumpy` and DLPack, and take no arrays of the host; calls
-are held to the signatures of the CuPy that is installed; factorisations return Fortran order and never raise; the last
-bit of a product depends on the shapes; float32 numbers below the normal ones are flushed to zero. `COUNTS` tells the
-launches, uploads and waits that CuPy would make, and the memory pool tells the bytes that arrays hold.
+If the folder above this package is on PYTHONPATH, `import cupy` imports it. It is as strict as a device: its arrays are
+not NumPy arrays, can be converted only by `get`, `asnumpy` and DLPack, and do not accept arrays of the host; calls are
+checked against the signatures of the installed CuPy; factorizations return Fortran order and never raise; the last bit
+of a product depends on the shapes; subnormal float32 numbers are flushed to zero. `COUNTS` has the launches, uploads
+and waits that CuPy would make, and the memory pool the bytes of all arrays.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def get_default_pinned_memory_pool() -> Any:
 
 
 def show_config() -> None:
-    """What this is."""
+    """Print what this package is."""
     print(__doc__)
 
 

@@ -1,4 +1,4 @@
-"""The array: NumPy's, held where only the stand-in's functions reach it."""
+"""The array type: a NumPy array that only the functions of the stand-in can reach."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class ndarray:  # CuPy's name
 
 
 def _host_key(key: Any) -> Any:
-    """The key for the NumPy array; a mask has to be counted before anything is selected by it."""
+    """The key for the NumPy array; selecting by a mask counts a wait, since its entries must be counted."""
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
         if isinstance(part, np.ndarray) and part.ndim:
@@ -168,12 +168,12 @@ def _host_key(key: Any) -> Any:
 
 
 def _selects(key: Any) -> bool:
-    """Whether a key picks entries, which makes a copy."""
+    """Whether a key selects single entries, which makes a copy."""
     return any(isinstance(part, (ndarray, list)) for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def plain(a: Any) -> Any:
-    """What is on the device as NumPy arrays; an array of the host is refused."""
+    """Arrays on the device as NumPy arrays; an array of the host is refused."""
     if isinstance(a, ndarray):
         return a._a
     if isinstance(a, (list, tuple)):
@@ -184,7 +184,7 @@ def plain(a: Any) -> Any:
 
 
 def lifted(result: Any) -> Any:
-    """Results as arrays on the device, numbers too."""
+    """Results, including single numbers, as arrays on the device."""
     if isinstance(result, tuple):
         return tuple(map(lifted, result))
     return ndarray(np.asarray(result)) if isinstance(result, (np.ndarray, np.generic, bool)) else result
@@ -202,7 +202,7 @@ def compute(name: str, act: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def multiply_matrices(a: Any, b: Any) -> ndarray:
-    """A B, by a product of matrices; of a row and a column by a product and a sum."""
+    """A B, by a matrix product; for a row and a column by a product and a sum."""
     x, y = plain(a), plain(b)
     COUNTS.launches += 2 if x.size == y.size == math.prod(x.shape[-1:]) else 1
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""What CuPy would ask of a device: kernels launched, copies there, waits for results, bytes both ways."""
+"""Counts of what CuPy would do on a device: kernel launches, uploads, waits for results, bytes in both directions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Counts:
     bytes_back: int = 0
 
     def copy(self) -> Counts:
-        """The totals of this moment."""
+        """A copy of the current totals."""
         return replace(self)
 
     def __sub__(self, other: Counts) -> Counts:
@@ -42,7 +42,7 @@ LAUNCHES = {  # where it is another number than one; read in CuPy 14.2
     "vdot": 2,
 }
 REDUCTIONS = ("max", "min", "sum", "mean", "argmax", "argmin", "prod")
-"""Of all entries they take two launches, along an axis one."""
+"""Over all entries they take two launches, along an axis one."""
 JOINS = ("concatenate", "concat", "stack", "vstack", "hstack")
 """Up to eight arrays are copied one after another; more in one launch that reads an uploaded table."""
 
@@ -58,6 +58,6 @@ def count_call(name: str, arguments: tuple[object, ...], options: dict[str, obje
 
 
 def count_join(arrays: int) -> None:
-    """Count the launches that join so many arrays."""
+    """Count the launches that join this number of arrays."""
     COUNTS.launches += arrays if arrays <= 8 else 1
     COUNTS.uploads += 0 if arrays <= 8 else 3

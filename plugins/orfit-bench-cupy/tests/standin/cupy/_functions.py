@@ -1,4 +1,4 @@
-"""The functions of the namespace, made from NumPy's of the same name and held to CuPy's signatures."""
+"""The functions of the namespace, made from NumPy's of the same name and restricted to CuPy's signatures."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ._real import bound
 from ._rounding import flushed
 
 CREATED_THERE = ("empty", "zeros", "ones", "eye", "full", "arange", "linspace", "identity")
-"""What is filled on the device, without an upload."""
+"""Functions whose results are filled on the device, without an upload."""
 SHARED = ("diagonal", "reshape", "transpose", "ravel", "squeeze", "expand_dims", "permute_dims", "broadcast_to")
-"""What returns a view."""
+"""Functions that return a view."""
 COPYING = ("concatenate", "stack", "take")
-"""What copies numbers and computes none, so that those below the normal ones stay."""
+"""Functions that copy numbers without computing, so that subnormal ones are kept."""
 
 
 def created(name: str, real: Any) -> Callable[..., Any] | None:
-    """The function of this name; None where it is none."""
+    """The function of this name; None if CuPy's attribute is not a function."""
     if name in OWN:
         return bound(name, real, OWN[name])
     if not callable(real) or isinstance(real, type):
@@ -69,7 +69,7 @@ def _flushed(a: Any) -> Any:
 
 
 def uploaded(a: Any, dtype: Any = None, order: Any = None) -> ndarray:
-    """A host array, list or number copied there, through a staging buffer."""
+    """A host array, list or number, copied to the device through a staging buffer."""
     host = np.array(a, dtype=dtype, order=order or "K")
     if host.dtype.kind not in "biufc":
         raise ValueError(f"Unsupported dtype {host.dtype}")
@@ -107,7 +107,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, b
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
-    """Unlike NumPy's it leaves what has no dimension as it is."""
+    """Unlike NumPy's function, it leaves arrays without dimensions as they are."""
     a = asarray(a, dtype)
     return a if a.flags.c_contiguous else converted(a, dtype, "C")
 

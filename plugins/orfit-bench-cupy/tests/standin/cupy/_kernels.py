@@ -1,4 +1,4 @@
-"""Kernels of the plugin's own: one expression for every entry, which C++ and Python read alike."""
+"""The plugin's own kernels: one expression for every entry, valid in both C++ and Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._rounding import flushed
 
 
 class ElementwiseKernel:
-    """One launch that computes `out = expression` entry by entry, where `out` may be read in the expression."""
+    """One launch that computes `out = expression` entry by entry; the expression can read `out`."""
 
     def __init__(self, in_params: str, out_params: str, operation: str, name: str = "kernel") -> None:
         self.in_params, self.out_params, self.operation, self.name = in_params, out_params, operation, name

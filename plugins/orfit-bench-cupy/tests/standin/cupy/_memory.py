@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 ROUNDED_TO = 512
-"""Bytes: every block of the pool is a multiple."""
+"""Every block of the pool is a multiple of this number of bytes."""
 
 
 class Pool:
-    """Bytes in use, and the most since blocks were last given back; a pool never shrinks by itself."""
+    """Bytes in use, and their maximum since blocks were last released; a pool never shrinks by itself."""
 
     def __init__(self) -> None:
         self._used = self._most = 0
@@ -20,19 +20,19 @@ class Pool:
         return taken
 
     def put(self, size: int) -> None:
-        """Give a block back to the pool."""
+        """Return a block to the pool."""
         self._used -= size
 
     def used_bytes(self) -> int:
-        """Of arrays that exist."""
+        """The bytes of existing arrays."""
         return self._used
 
     def total_bytes(self) -> int:
-        """That the pool has taken from the device."""
+        """The bytes that the pool has allocated on the device."""
         return self._most
 
     def free_all_blocks(self, stream: object = None) -> None:
-        """Give the device what no array uses."""
+        """Release the memory that no array uses."""
         self._most = self._used
 
 

@@ -1,6 +1,6 @@
 """CUDA source compiled as C++: a block, or a member of a fleet, is one thread, or `Function.threads` of them.
 
-On x86, float32 numbers below the normal ones are zero in it, since CuPy compiles with -ftz=true.
+On x86, subnormal float32 numbers are zero in it, since CuPy compiles with -ftz=true.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._array import ndarray
 from ._counts import COUNTS
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
-"""The host compiler; None where there is none."""
+"""The host compiler; None if there is none."""
 PRELUDE = """
 #include <chrono>
 #include <cmath>
@@ -90,7 +90,7 @@ extern "C" void set_mode(unsigned) {}
 #define DEVICE static
 """
 FLUSH = 0x8040
-"""The bits of the mode in which numbers below the normal ones count as zero, as results and as arguments."""
+"""The bits of the mode in which subnormal numbers count as zero, as results and as arguments."""
 TYPES = {"int32": ctypes.c_int, "int64": ctypes.c_longlong, "float32": ctypes.c_float, "float64": ctypes.c_double}
 MAX_THREADS, MAX_SHARED_MEMORY = 1024, 48 * 1024
 
@@ -116,13 +116,13 @@ def library(code: str, definitions: tuple[str, ...]) -> ctypes.CDLL:
 
 
 class RawModule:
-    """Source in CUDA C++, compiled when a function of it is first asked for."""
+    """Source in CUDA C++, compiled when one of its functions is first requested."""
 
     def __init__(self, *, code: str, options: tuple[str, ...] = ()) -> None:
         self._code, self._definitions = code, tuple(option for option in options if option.startswith("-D"))
 
     def get_function(self, name: str) -> Function:
-        """A kernel by its name."""
+        """The kernel with this name."""
         mode = FLUSH if "-DREAL=float" in self._definitions else 0
         return Function(library(self._code, self._definitions), name, mode)
 
@@ -131,7 +131,7 @@ class Function:
     """A kernel, launched as a loop over its blocks, and over the members of each."""
 
     threads = 1
-    """Threads that take the entries of each loop in turn; with several, each block finds memory of its own."""
+    """Threads that process the entries of each loop in turn; with several, each block has separate memory."""
 
     def __init__(self, compiled: ctypes.CDLL, name: str, mode: int) -> None:
         self._library, self._kernel, self._mode = compiled, compiled[name], mode
@@ -157,7 +157,7 @@ class Function:
             raise RuntimeError("the threads of a block take different branches: some wait for others that never come")
 
     def _run(self, thread: int, blocks: range, given: list[Any], memory: Any) -> None:
-        """What a thread of each block does."""
+        """Run one thread of each block."""
         before = self._library.get_mode()
         self._library.set_mode(before | self._mode)
         try:
@@ -170,7 +170,7 @@ class Function:
 
 
 def _argument(a: Any) -> Any:
-    """A pointer to an array on the device, or a number of NumPy as its C type."""
+    """A pointer to an array on the device, or a NumPy number as its C type."""
     if isinstance(a, ndarray):
         if not a._a.flags.c_contiguous:
             raise ValueError("the kernel reads arrays in C order")

@@ -75,7 +75,7 @@ def copy(self: ndarray, order: str = "C") -> ndarray:
 
 
 def diagonal(self: ndarray, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
-    """A view that may be written to, unlike NumPy's."""
+    """A writable view, unlike NumPy's."""
     found = self._a.diagonal(offset, axis1, axis2)
     if self._a.flags.writeable:
         found.flags.writeable = True

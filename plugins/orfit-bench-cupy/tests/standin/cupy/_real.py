@@ -1,4 +1,4 @@
-"""The CuPy that is installed, of which names and signatures are read; it imports without a driver."""
+"""The installed CuPy, whose names and signatures are read; it can be imported without a driver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 def _installed() -> ModuleType:
-    """CuPy imported from elsewhere than this folder, also where this package has its name."""
+    """CuPy imported from another folder than this one, even if this package has its name."""
     mine = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_named_cupy(name) and _is_here(name)}
     path = list(sys.path)
     sys.path[:] = [entry for entry in path if Path(entry or ".").resolve() != HERE]
@@ -41,7 +41,7 @@ REAL = _installed()
 
 
 def bound(name: str, real: Any, act: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `act`, which refuses arguments that CuPy's function of this name does not take."""
+    """The function `act`, restricted to arguments that CuPy's function of this name accepts."""
     try:
         signature = inspect.signature(real)
     except (TypeError, ValueError):  # compiled code does not tell
@@ -58,7 +58,7 @@ def bound(name: str, real: Any, act: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def declared(path: str, name: str) -> Callable[..., Any]:
-    """A function of a file beside CuPy's package, without its body, since the module loads CUDA's libraries."""
+    """A function in a file of CuPy, without its body, since importing the module would load CUDA's libraries."""
     source = (Path(REAL.__file__).parents[1] / path).read_text()
     functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
     function = next(node for node in functions if node.name == name)

@@ -1,4 +1,4 @@
-"""Rounding that a device does otherwise than NumPy."""
+"""Rounding that differs between a device and NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TINY = np.finfo(np.float32).tiny
 
 
 def flushed(a: Any) -> Any:
-    """The array with float32 numbers below the normal ones as zeros: kernels are compiled with -ftz=true."""
+    """The array with subnormal float32 numbers as zeros: kernels are compiled with -ftz=true."""
     if isinstance(a, np.ndarray) and a.dtype == np.float32:
         small = np.abs(a) < TINY
         small &= a != 0
@@ -22,7 +22,7 @@ def flushed(a: Any) -> Any:
 
 
 def uneven(product: Any, shapes: Any) -> Any:
-    """A product whose entries are up to one unit in the last place off, otherwise for other shapes."""
+    """A product whose entries are up to one unit in the last place off, differently for each shape."""
     if not product.size or product.dtype.kind != "f":
         return product
     signs = _signs(shapes, product.shape)

@@ -13,7 +13,7 @@ from ._rounding import flushed, uneven
 def _syrk(
     trans: str, a: ndarray, out: ndarray | None = None, alpha: float = 1.0, beta: float = 0.0, lower: bool = False
 ) -> ndarray:
-    """out <- alpha a a' + beta out, or a'a with trans "T", in one triangle; the other one stays as it is."""
+    """out <- alpha a a' + beta out, or a'a with trans "T", in one triangle; the other one does not change."""
     X = plain(a).T if trans == "T" else plain(a)
     if trans not in ("N", "T") or X.ndim != 2:
         raise TypeError(f"syrk: got trans {trans!r} and {X.ndim} dimensions")

@@ -1,4 +1,4 @@
-"""The device, its stream and its clock, as far as the plugin asks for them."""
+"""The device, its stream and its clock, as far as the plugin uses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._counts import COUNTS
 
 
 class CUDARuntimeError(RuntimeError):
-    """What the driver says."""
+    """An error of the driver."""
 
     status = 100
 
@@ -26,24 +26,24 @@ runtime = SimpleNamespace(
 
 
 def get_local_runtime_version() -> int:
-    """Of the libraries that CuPy loads."""
+    """The version of the libraries that CuPy loads."""
     return 13000
 
 
 class Device:
-    """The only one."""
+    """The only device."""
 
     def __init__(self, number: int | None = None) -> None:
         self.id = number or 0
 
     def use(self) -> None:
-        """Make it the current one."""
+        """Select this device."""
 
     def __enter__(self) -> Device:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Back to the one before."""
+        """Select the previous device."""
 
     def synchronize(self) -> None:
         """Wait for all work."""
@@ -51,11 +51,11 @@ class Device:
 
 
 class Stream(Device):
-    """The order of all work."""
+    """The stream of all work."""
 
 
 def get_current_stream() -> Stream:
-    """The one that all work goes to."""
+    """The stream that all work uses."""
     return Stream()
 
 
@@ -66,11 +66,11 @@ class Event:
         self.at = 0.0
 
     def record(self, stream: Any = None) -> None:
-        """Note the time."""
+        """Record the time."""
         self.at = time.perf_counter()
 
     def synchronize(self) -> None:
-        """Wait until it has come."""
+        """Wait until the event has occurred."""
 
 
 def get_elapsed_time(begin: Event, end: Event) -> float:

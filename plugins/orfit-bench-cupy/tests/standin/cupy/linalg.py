@@ -1,4 +1,4 @@
-"""Factorisations as cuSOLVER's: Fortran order, and no error where there is no result."""
+"""Factorizations like those of cuSOLVER: Fortran order, and no error if there is no result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _eigh(a: Any, UPLO: str = "L") -> Any:  # CuPy's name
 
 
 def _cholesky(a: Any) -> Any:
-    """Where a is not positive definite, what LAPACK has written until it noticed, without NaN."""
+    """The factor; if a is not positive definite, what LAPACK has written until it stopped, without NaN."""
     COUNTS.launches += CHOLESKY
     (potrf,) = get_lapack_funcs(("potrf",), (a._a,))
     return ndarray(np.ascontiguousarray(potrf(a._a, lower=1, clean=1)[0]))

@@ -1,1 +1,1 @@
-"""A stand-in for the package of CuPy's additions, as far as the plugin asks for it."""
+"""A stand-in for the package `cupyx`, as far as the plugin uses it."""

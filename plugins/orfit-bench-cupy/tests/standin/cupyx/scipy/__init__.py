@@ -1,1 +1,1 @@
-"""As SciPy is named there."""
+"""The counterpart of SciPy in `cupyx`."""
