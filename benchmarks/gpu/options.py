@@ -51,8 +51,8 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument("parts", nargs="*", metavar="PART")
-    options.add_argument("--list", action="store_true", help="only say what is done, failed and left of each part")
-    options.add_argument("--again", action="store_true", help="do what failed, and only that")
+    options.add_argument("--list", action="store_true", help="only list what is done, failed and left of each part")
+    options.add_argument("--again", action="store_true", help="run only the units that failed")
     options.add_argument("--minutes", type=positive, default=9.0, help="longest time of the call (default: 9)")
     options.add_argument("--output", type=Path, default=ROOT / "gpu-results", help="folder (default: gpu-results here)")
     options.add_argument("--wheels", type=Path, help="folder of wheels from which missing packages are installed")
@@ -60,9 +60,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--cases", type=words, default=[], metavar="A,B", help="only cases whose name has such a word")
     options.add_argument("--seed", type=int, default=0, help="seed of the kit (default: 0)")
     options.add_argument("--workers", type=int, default=min(MOST_WORKERS, cores()), help="processes of the kit")
-    options.add_argument(
-        "--sizes", choices=("full", "small"), default="full", help="small: a trial of all that is here"
-    )
+    options.add_argument("--sizes", choices=("full", "small"), default="full", help="small: a trial with tiny sizes")
     options.add_argument("--page", type=Path, help="the page to write, with the part `page` (default: docs/gpu.md)")
     return options
 

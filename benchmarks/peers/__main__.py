@@ -80,7 +80,7 @@ def main() -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="WORD")
-    parser.add_argument("--again", action="store_true", help="measure rows again that were measured")
+    parser.add_argument("--again", action="store_true", help="also measure rows that have been measured")
     given = parser.parse_args()
     rows: dict[str, Row] = json.loads(STORE.read_text()) if STORE.exists() else {}
     missing, names = {}, []

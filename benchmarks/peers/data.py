@@ -50,7 +50,7 @@ def chunks(n: int) -> Iterator[slice]:
 
 
 def in_chunks(method: str, X: Array, y: Array, backend: str = "numba", **settings: Any) -> Case:
-    """Our learner, in chunks, with the prediction before each step where the method predicts.
+    """Our learner, in chunks, with the prediction before each step if the method predicts.
 
     It continues to learn the same rows; a learner that stores rows starts again.
     """

@@ -147,8 +147,8 @@ def try_often(trial: Trial, trials: int, rng: random.Random) -> tuple[Counter[st
 def main() -> int:
     """Run trials of commands, and print the counts."""
     parser = argparse.ArgumentParser(prog="dev.py kills", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"by default all of {', '.join(TRIALS)}")
-    parser.add_argument("--trials", type=int, default=30, help="for each command (default: %(default)s)")
+    parser.add_argument("names", nargs="*", help=f"commands, by default all of {', '.join(TRIALS)}")
+    parser.add_argument("--trials", type=int, default=30, help="number for each command (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     failed = False

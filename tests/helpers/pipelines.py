@@ -52,7 +52,7 @@ def moments(rows: Any, weights: Any = None) -> tuple[Any, Any]:
 def batch(
     rows: Any, targets: Any, ridge: float, prior: tuple[Any, Any], weights: Any = None, ff: float = 1.0, w0: Any = 0.0
 ) -> Any:
-    """The raw weights of least squares, all rows at once, with a prior in given coordinates, by an SVD."""
+    """The raw weights of least squares for all rows, with a prior in given coordinates, by an SVD."""
     Z = np.column_stack([(rows - prior[0]) / prior[1], np.ones(len(rows))])
     n, p = Z.shape
     root = np.sqrt((np.ones(n) if weights is None else weights) * ff ** np.arange(n - 1, -1, -1))

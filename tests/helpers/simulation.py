@@ -246,7 +246,7 @@ def _take_turns(world: World, clients: list[Client]) -> None:
 def main() -> int:
     """Simulate seeds and print what was injected and what failed."""
     parser = argparse.ArgumentParser(prog="dev.py simulate", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1000, help="how many (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=1000, help="number of seeds (default: %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: %(default)s)")
     chosen = parser.parse_args()
     total: Counter[str] = Counter()

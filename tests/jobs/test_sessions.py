@@ -64,7 +64,7 @@ def test_a_server_that_died_is_started_again():
     here, prepare = name(), pickle.dumps((os.getpid, ()))
     first = open_shared(here, prepare)
     end(first.prepared)
-    session = first.call(Call(os.getppid, (), 10)).value  # a session goes on without the server
+    session = first.call(Call(os.getppid, (), 10)).value  # a session continues without the server
     os.kill(session, signal.SIGKILL)
     with pytest.raises(DiedError, match="the server of the cells died"):
         first.call(Call(os.getpid, (), 10))

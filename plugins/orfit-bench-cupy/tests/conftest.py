@@ -34,7 +34,7 @@ cupy = imported("cupy_standin", STANDIN / "cupy" / "__init__.py")
 device = imported(
     "orfit_bench_cupy_device_on_standin", importlib.util.find_spec("orfit_bench_cupy._device").origin, cupy=cupy
 )
-_libraries.provide(  # as `_device` does where the stand-in has CuPy's name
+_libraries.provide(  # as `_device` does if the stand-in has CuPy's name
     cupy,
     _libraries.Libraries(
         importlib.import_module("cupy_standin._triangular").solve_triangular,

@@ -52,7 +52,7 @@ def fake(monkeypatch, devices=1, error=None):
     )
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setitem(sys.modules, "orfit_bench_cupy._device", cupy)
-    monkeypatch.delitem(sys.modules, "orfit_bench_cupy._device")  # imported anew, and forgotten with this CuPy
+    monkeypatch.delitem(sys.modules, "orfit_bench_cupy._device")  # imported again, and removed with this CuPy
     monkeypatch.delenv(plugin.VARIABLE, raising=False)
     return used
 

@@ -54,7 +54,7 @@ def test_a_step_comes_to_what_it_does_on_the_host(size, ff, shape, rows):
     assert applied == numba_covariance.learn_step(P, w, X[:rows], Y[:rows], R, lost, limits)
     assert mine[2] == lost
     assert (mine[0].get() == mine[0].get().T).all()
-    if size < 1e13:  # beyond it the digits that two kernels have in common end
+    if size < 1e13:  # beyond it two kernels have no digits in common
         same(mine[:2], (P, w), size)
 
 

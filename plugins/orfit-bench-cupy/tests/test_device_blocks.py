@@ -9,7 +9,7 @@ from orfit_bench_cupy._block_kernels import BlockKernels
 
 from .conftest import by_threads, cupy
 
-D, ROWS, BLOCKS = 70, 8, 5  # features: three tiles of shared memory, of which one is not full
+D, ROWS, BLOCKS = 70, 8, 5  # features: three tiles of shared memory, one of which is not full
 N = ROWS * BLOCKS - 3
 SETTINGS = [
     ("rls", {"ridge": 0.1}),

@@ -108,7 +108,7 @@ def test_deviations_are_those_of_numba(in_place, method):
 def test_bounds_and_settings_that_all_members_share_are_not_copied(in_place, method, monkeypatch):
     """Members with equally many rows and the same settings give the same bits as if each had its own."""
     X = np.random.default_rng(0).standard_normal((2, 9, 3, 4))
-    X[1, :, 1] = X[1, :, 0]  # so that all members of apa stop at the second row, and the kernel goes on from the third
+    X[1, :, 1] = X[1, :, 0]  # all members of apa stop at the second row, and the kernel continues from the third
     y = np.arange(27).reshape(9, 3) % 2
     more = {"apa": {"projection_order": 2}, "oja": {"n_components": 2}}.get(method, {})
     found = []
@@ -156,7 +156,7 @@ def test_several_threads_move_a_kalman_filter_by_matrices_to_the_same_bits(in_pl
 
     def act():
         fleet = ob.fleet("kalman", 4, backend=in_place, **given).partial_fit(X[:, :4], y[:, :4])
-        return fleet.partial_fit(X[:, 4:], y[:, 4:]).to_bytes()  # of which the first row moves the state
+        return fleet.partial_fit(X[:, 4:], y[:, 4:]).to_bytes()  # before the first row the state moves
 
     one, *others = by_threads(monkeypatch, act)
     assert others == [one] * len(others)
@@ -302,7 +302,7 @@ def test_what_many_members_leave_to_the_host_takes_one_transfer_there(in_place, 
     ours, theirs = (ob.fleet("apa", 60, backend=b, **more).partial_fit(X[0], y[0]) for b in (in_place, "numpy"))
     before = cupy.COUNTS.copy()
     found = ours.prequential(X[1], y[1])
-    assert (cupy.COUNTS - before).waits <= 20  # each of three rows: the kernel, and those that it leaves
+    assert (cupy.COUNTS - before).waits <= 20  # each of three rows: the kernel, and the rows that it leaves
     np.testing.assert_allclose(found, theirs.prequential(X[1], y[1]), atol=1e-12)
     for name in ("w", "rows", "targets"):
         a, b = (fleet.state()[name].values for fleet in (ours, theirs))

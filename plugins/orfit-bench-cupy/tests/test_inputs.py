@@ -86,7 +86,7 @@ def test_other_dtypes_are_converted_there(in_place, kind):
     there, before = on_device(given), copies()
     learner = ob.create("lms", backend=in_place)
     assert with_numbers(learner.rule, None, there, y).X.dtype == np.float64
-    assert since(before)[1] == 1  # y alone
+    assert since(before)[1] == 1  # only y
     assert (with_numbers(learner.rule, None, there, y).X.get() == given).all()
 
 
@@ -137,7 +137,7 @@ def test_a_bad_entry_is_seen(bad):
     there = on_device(np.where(np.arange(20).reshape(4, 5) == 7, bad, 1e308))
     with pytest.raises(ValueError, match=r"X\[1, 2\] is "):
         check_finite(there, "X")
-    check_finite(on_device([[1e308, -1e308]]), "X")  # whose difference is not a number, but they are
+    check_finite(on_device([[1e308, -1e308]]), "X")  # the entries are numbers, but not their difference
 
 
 def test_many_numbers_are_checked_on_the_device(in_place):

@@ -74,7 +74,7 @@ def test_the_smoother(device, given):
 
 def test_the_smoother_of_a_state_that_rests_and_of_one_known_exactly(device):
     moves = np.where(np.arange(N) % 3, 1.0, 0.8)
-    given = {"initial_covariance": TURN[:, :4] @ TURN[:, :4].T}  # known along two directions, but for rounding
+    given = {"initial_covariance": TURN[:, :4] @ TURN[:, :4].T}  # known along two directions up to rounding
     learners = (ob.create("kalman", backend=b, **given) for b in (device, "numpy"))
     mine, other = (learner.smooth(X, Y, transition=moves) for learner in learners)
     close(mine["covariance"].values, other["covariance"].values)

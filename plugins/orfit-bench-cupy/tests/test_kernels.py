@@ -121,4 +121,4 @@ def test_the_stand_in_flushes_subnormal_numbers_of_cuda_source_in_float32():
         function = cupy.RawModule(code=code, options=(f"-DREAL={real}",)).get_function("twice")
         function((1,), (32,), (there, np.dtype(dtype).type(0.5), np.int32(3)))
         assert there.get().tolist() == [smallest if kept else 0] * 3
-    assert np.float32(1e-40) * np.float32(1) > 0  # the mode is that from before
+    assert np.float32(1e-40) * np.float32(1) > 0  # the mode is restored

@@ -100,7 +100,7 @@ def test_targets_whose_quotients_leave_the_floats_are_not_moderate(dtype, target
 def drawn(seed=0, n=40):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, D))
-    X[5], X[9] = X[4], 0  # a row again, and one of zeros
+    X[5], X[9] = X[4], 0  # a repeated row, and one of zeros
     X[20:25] = X[15:20] + 1e-5 * X[20:25]  # nearly dependent
     return X, X @ rng.standard_normal(D) + 0.1 * rng.standard_normal(n)
 

@@ -121,7 +121,7 @@ def test_a_failed_factorization_has_no_precision(dtype):
             broken[i, i] = value
             _, *found = _block_ridge.factor_information(cupy.asarray(broken))
             assert _block_ridge.precision(*(a.get() for a in found)) == 0
-    pivots, lengths = np.ones(3, dtype), np.array([0, 0, 1], dtype)  # whatever is left there looks like a factor
+    pivots, lengths = np.ones(3, dtype), np.array([0, 0, 1], dtype)  # the remaining contents look like a factor
     assert _block_ridge.precision(pivots, lengths) == 0
 
 
@@ -188,7 +188,7 @@ def test_many_rows_that_are_not_finite_change_nothing(in_place):
 
 
 def test_many_rows_are_started_before_the_host_waits(in_place, monkeypatch):
-    monkeypatch.delattr(ridge, "sum_of_squares")  # which looks at the rows before
+    monkeypatch.delattr(ridge, "sum_of_squares")  # this checks the rows before learning
     X, y = np.random.default_rng(3).standard_normal((9, 4)), np.ones(9)
     learner = ob.create("ridge", backend=in_place).partial_fit(X, y)
     before = cupy.COUNTS.copy()

@@ -96,7 +96,7 @@ def test_a_number_that_is_not_finite_refuses_the_block(dtype, where, bad):
         flat = numbers[where].reshape(-1)
         flat[min(at, flat.size - 1)] = bad
         want = DEGRADED if where == "widest" and bad == np.inf else REFUSED
-        want = ACCEPTED if where == "widest" and bad != np.inf else want  # as the host, which compares it alone
+        want = ACCEPTED if where == "widest" and bad != np.inf else want  # as on the host, which compares it separately
         assert device_verdict(numbers, forgetting_limits(0.99, np.dtype(dtype))) == want, at
 
 

@@ -12,7 +12,7 @@ from orfit_bench_numba._arrowhead_svd import decompose
 NUMBERS = st.integers(-8, 8).map(lambda k: k / 4) | st.integers(-25, 5).map(lambda e: 10.0**e)
 
 
-@numba.njit  # nothing kept on disk: a test's module has another name in every way of importing it
+@numba.njit  # nothing cached on disk: the name of a test's module depends on how it is imported
 def decomposed(d, z, V, values, work, n):
     decompose(d, z, V, values, work, np.empty(n, np.int64))
 
@@ -42,7 +42,7 @@ def test_values_and_vectors_are_those_of_the_dense_matrix(pairs, exponent):
 def test_a_row_refused_in_a_block_leaves_the_memory_of_those_before(summary, memory, refused):
     rng = np.random.default_rng(refused)
     X, y = rng.standard_normal((refused + 2, 12)), rng.standard_normal(refused + 2)
-    X[:, 0], X[refused, 0] = 0, 1e10  # times the weight 1e300 it leaves the floats
+    X[:, 0], X[refused, 0] = 0, 1e10  # multiplied by the weight 1e300 it overflows
     spans = []
     for backend in ("numba", "numpy"):
         start = np.append(1e300, np.zeros(11))

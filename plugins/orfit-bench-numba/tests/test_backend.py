@@ -52,9 +52,9 @@ backend.load(kernel, "float64")
 print(len(backend.compiled(kernel)))
 """
         first, second = (python(code, **where).split() for _ in range(2))
-        helper = tmp_path / package.name / "_precision_guard.py"  # whose functions other modules take in
+        helper = tmp_path / package.name / "_precision_guard.py"  # its functions are inlined in other modules
         state, text = helper.stat(), helper.read_text()
-        helper.write_text(text.swapcase()[:4] + text[4:])  # as from a wheel whose files have no time of their own
+        helper.write_text(text.swapcase()[:4] + text[4:])  # as in a wheel whose files have no times
         os.utime(helper, ns=(state.st_atime_ns, state.st_mtime_ns))
         assert helper.stat().st_size == state.st_size
         assert python(load, **where) == "0\n"
@@ -62,7 +62,7 @@ print(len(backend.compiled(kernel)))
         os.utime(helper)
         assert python(load, **where) == "2\n"
         fifth = python(code, **where).split()
-        assert first == third == ["0", "2"]  # for rows at once, and for one that comes next
+        assert first == third == ["0", "2"]  # for several rows, and for a single row after them
         assert second == fourth == fifth == ["2", "0"]  # a later time of the same code changes nothing
 
     def test_does_without_a_folder(self, monkeypatch):
@@ -163,7 +163,7 @@ def peak():
     (line,) = [l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmHWM")]
     return int(line.split()[1]) * 1024
 ctypes.CDLL(None).malloc_trim(0)
-Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+Path("/proc/self/clear_refs").write_text("5")  # resets the peak
 before = peak()
 one.partial_fit(X, y)
 print(peak() - before)

@@ -33,7 +33,7 @@ def make_rows(kind: str, n: int, d: int) -> Array:
         X *= 10.0 ** np.linspace(-1, 2, d)
     elif kind == "large rows":
         X[50] *= 1e9  # a window with it needs an SVD
-        X[60] *= 1e4  # one with it does not; products from which it was subtracted have few digits
+        X[60] *= 1e4  # a window with it does not; subtracting it leaves products with few digits
     elif kind != "noise":
         X *= float(kind)
     return X

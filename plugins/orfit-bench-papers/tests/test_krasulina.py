@@ -114,7 +114,7 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
         else:
             np.testing.assert_allclose(C.T @ C, np.eye(2), atol=1e-12)
             np.testing.assert_allclose(C @ C.T, mean @ np.linalg.pinv(mean), atol=1e-12)
-        machine.partial_fit(X[:3])  # it goes on
+        machine.partial_fit(X[:3])  # it continues
 
 
 @pytest.mark.parametrize("name", measurement.SIGNED)

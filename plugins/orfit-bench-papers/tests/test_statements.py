@@ -62,7 +62,7 @@ def test_projections_forget_nothing(created):
 def test_the_counterexample_has_the_gradients_of_its_function():
     found = measurement.line(100)
     y = found.draw(200_000, 0).y
-    slope = np.mean(np.sign(3 - y))  # of |3 - y|, in the mean over rows
+    slope = np.mean(np.sign(3 - y))  # the mean of |3 - y| over rows
     assert abs(slope - 0.16) < 0.01
 
     class At3:

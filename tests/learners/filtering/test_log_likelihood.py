@@ -24,7 +24,7 @@ def rows(n: int, d: int, outputs: int) -> tuple[Any, Any, dict[str, Any]]:
 @pytest.mark.parametrize("varies", [(), ("transition",), ("observation_noise", "control")], ids=str)
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_both_backends_find_the_same_density(varies: tuple[str, ...], outputs: int) -> None:
-    X, y, varying = rows(3000, 8, outputs)  # more than are filtered at once
+    X, y, varying = rows(3000, 8, outputs)  # more than are filtered together
     found = []
     for backend in ("numpy", "numba"):
         learner = ob.create("kalman", backend=backend, process_noise=0.01).partial_fit(X[:5], y[:5])

@@ -136,7 +136,7 @@ def test_errors_of_forecasts_are_measured_by_what_rows_left_behind() -> None:
     J = np.array([[10.0, 0.0], [10.0, 10.0], [10.0, 10.0]])
     variances = np.array([[100.0, 1.0], [4.0, 9.0], [1.0, 9.0]])
     found = errors.of_rows(filtered(J, variances, np.array([1.0, 2.0, 10.0])))
-    # the second row finds the errors of 100 that the first left, and halves them, as it does the deviation
+    # the first row leaves errors of 100; the second one halves them, as it does the deviation
     half = (10 * np.sqrt(50) + 30) ** 2
     np.testing.assert_allclose(found, [eps * 1e4, eps * (100 + 30) ** 2 / 2, eps * half / 10])
     np.testing.assert_allclose(errors.of_rows(filtered(J[2:], variances[2:], np.ones(1))), [eps * half])

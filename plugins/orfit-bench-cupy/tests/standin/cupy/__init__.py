@@ -43,7 +43,7 @@ def show_config() -> None:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    real = getattr(REAL, name)  # AttributeError where CuPy has none
+    real = getattr(REAL, name)  # AttributeError if CuPy has none
     if found := _functions.created(name, real):
         globals()[name] = found
         return found

@@ -92,7 +92,7 @@ class ndarray:  # CuPy's name
     ) -> Any:
         if dl_device == (HOST, 0):
             return self.get().__dlpack__()
-        return SimpleNamespace(of=self)  # in the place of a capsule, for the stand-in's from_dlpack alone
+        return SimpleNamespace(of=self)  # replaces a capsule, only for the stand-in's from_dlpack
 
     # ------------------------------------------------------------------ what it is
 

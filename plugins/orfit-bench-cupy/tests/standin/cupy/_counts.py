@@ -26,7 +26,7 @@ class Counts:
 
 COUNTS = Counts()
 
-LAUNCHES = {  # where it is another number than one; read in CuPy 14.2
+LAUNCHES = {  # if it is not one; read in the source of CuPy 14.2
     "all": 2,
     "any": 2,
     "argwhere": 4,

@@ -41,7 +41,7 @@ static long long times_opened;
 static bool parted;
 extern "C" void set_threads(int number) { threads_of_block = number; parted = false; waiting = 0; }
 extern "C" int have_parted() { return parted; }
-// Another thread goes on first each time, so that a number that is read too early is an old one.
+// Each time another thread continues first, so that a number that is read too early is an old one.
 static inline void part(unsigned long long turn) {
     if (threads_of_block == 1) return;
     turn = (turn + 1) * 0x9E3779B97F4A7C15ULL;
@@ -145,7 +145,7 @@ class Function:
         COUNTS.launches += 1
         given, blocks = [_argument(a) for a in args], range(grid[0] * math.prod(block[1:]))
         room = -(-shared_mem // 8)
-        memory = np.full((len(blocks) if self.threads > 1 else 1, room), np.nan)  # what a block finds is of no use
+        memory = np.full((len(blocks) if self.threads > 1 else 1, room), np.nan)  # contents of no use to a block
         self._library.set_threads(self.threads)
         others = [Thread(target=self._run, args=(i, blocks, given, memory)) for i in range(1, self.threads)]
         for thread in others:

@@ -44,7 +44,7 @@ def bound(name: str, real: Any, act: Callable[..., Any]) -> Callable[..., Any]:
     """The function `act`, restricted to arguments that CuPy's function of this name accepts."""
     try:
         signature = inspect.signature(real)
-    except (TypeError, ValueError):  # compiled code does not tell
+    except (TypeError, ValueError):  # compiled code has no signature
         return act
 
     def checked(*arguments: Any, **options: Any) -> Any:
