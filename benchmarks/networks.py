@@ -52,7 +52,7 @@ CASES = Case(16, 32, 1, 1000), Case(64, 32, 10, 1000), Case(64, 1300, 10, 200), 
 
 
 def ways(case: Case, method: str, backend: str) -> dict[str, Callable[[], float]]:
-    """Functions that learn the rows from the start, and return the CPU seconds per row."""
+    """Functions that learn the rows, each time with a new learner, and return the CPU seconds per row."""
     X, y = case.draw()
     network = ob.MLP((case.hidden,))
     settings = {"step_size": STEP} if "step_size" in ob.methods()[method].settings else {}

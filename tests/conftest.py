@@ -26,7 +26,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_terminal() -> Iterator[None]:
-    """Remove settings of a terminal, whose width the library readline may have set."""
+    """Remove COLUMNS, the width of a terminal, which the library readline may have set."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COLUMNS", raising=False)
         yield

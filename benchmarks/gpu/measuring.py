@@ -24,7 +24,7 @@ SHORT, SECONDS = 0.2, 4.0
 FEW = 4
 """Number of rows for estimating the time of a chunk with Numba, so that it does not take much longer than SECONDS."""
 TURNED = 31
-"""Number of features by which rows are rotated from one turn to the next."""
+"""Number of features by which rows are shifted cyclically from one turn to the next."""
 STEP = 2**20
 """Length of a random series that is repeated to fill a large array."""
 
@@ -134,7 +134,7 @@ def on_host(tell: Tell, learner: Any, rows: tuple[Any, ...]) -> None:
 
 
 def turned(X: Any, turn: int) -> Any:
-    """Similar rows that are not combinations of these: the features are rotated."""
+    """Similar rows that are not combinations of these: their features are shifted cyclically."""
     by = TURNED * turn % X.shape[1]
     xp = np if isinstance(X, np.ndarray) else X.__array_namespace__()
     return xp.concatenate([X[:, by:], X[:, :by]], axis=1)

@@ -131,7 +131,7 @@ def kit(dtype: str, found: dict[str, Found]) -> Iterator[str]:
 
 
 def failures(one: Found) -> Iterator[str]:
-    """The failed checks of some methods, also of an incomplete run; if there are none, why the unit failed."""
+    """The failed checks of some methods; without any, or after an incomplete run, also why the unit failed."""
     failed = {key.partition(" ")[2]: why for key, why in one.results.items() if key.startswith(f"{FAILED} ")}
     yield from (f"- {check}: {why}\n" for check, why in failed.items())
     if one.status == FAILED and (not failed or "counts" not in one.results):

@@ -40,7 +40,7 @@ END_HEAD = "| end state | rows there, rows/s | share of products | rows here, ro
 
 
 class Rows(NamedTuple):
-    """The rows of a call of a fleet, and the size of its state: numbers for each member."""
+    """The rows of a call of a fleet, and the least size of its state: numbers for each member."""
 
     X: Any
     y: tuple[Any, ...]

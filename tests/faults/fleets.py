@@ -239,7 +239,8 @@ fault(
 def _bound(repetitions: int = 1, refuses: bool = True, checks: bool = True) -> Any:
     """A `bind_members` that learns each row a given number of times.
 
-    Without `refuses` it skips numbers that are not finite, and without `checks` it learns before it checks all rows.
+    Without `refuses` it keeps the weights whose new values are not finite, and without `checks` it learns the rows
+    before a bad one.
     """
 
     def bind_members(s: Any, p: Any) -> Any:

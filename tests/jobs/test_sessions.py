@@ -24,7 +24,7 @@ def start_slowly():
 
 
 def no_objection():
-    """An empty reason to refuse this server, and its process id."""
+    """No reason to refuse this server, and its process id."""
     return None, os.getpid()
 
 

@@ -1,4 +1,4 @@
-"""Normalized steps of rows and errors of any size, whose quotients may be NaN, compared with exact rational steps."""
+"""Normalized steps of rows and errors of any size, compared with exact steps; quotients may leave the floats."""
 
 from __future__ import annotations
 

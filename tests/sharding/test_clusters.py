@@ -1,4 +1,4 @@
-"""Shards on a cluster whose workers die or do not start, and plans for it. A client is never chosen by default."""
+"""Shards on a cluster whose workers die or do not start, and plans for a client that is not the default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as streams: every format gives the same rows, in batches; columns that cannot be learned are named."""
+"""Files as streams: every format gives the same rows, in batches; what cannot be learned is refused by name."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from orfit_bench_numba._ridge_rows import MAX_FEATURES
 
 
 def sums(X, y, ff, ridge):
-    """X'WX + prior and X'Wy in extended precision; rows are multiplied by ff in every later step."""
+    """X'WX + prior and X'Wy in extended precision; every later step multiplies both by ff."""
     X, y, ff = X.astype(np.longdouble), y.astype(np.longdouble), np.longdouble(ff)
     W = ff ** np.arange(len(X) - 1, -1, -1)
     return (X.T * W) @ X + ff ** len(X) * np.longdouble(ridge) * np.eye(X.shape[1]), (X.T * W) @ y

@@ -20,7 +20,7 @@ Array = Any
 ALLOWED, DIGITS = 4, 50
 """Errors up to this many eps^(1/3) deviations, or eps times the largest mean so far, need no warning."""
 MOST_SILENT = 1
-"""Number of series that may have an up to four times larger error without a warning: estimates can fail."""
+"""Number of series that may exceed these errors, up to four times, without a warning: estimates can fail."""
 
 
 class Step(NamedTuple):
