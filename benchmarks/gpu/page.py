@@ -22,7 +22,7 @@ All = dict[str, dict[str, Found]]
 
 
 def write(folder: Path, parts: Sequence[Part], small: bool, target: Path) -> None:
-    """Write the record between the marks of docs/gpu.md, or of `target` if that exists already."""
+    """Write `target`: its own text, or that of docs/gpu.md if it is new, with the record between the marks."""
     found = {part.name: of_size(Journal(folder / f"{part.name}.jsonl").found(), small) for part in parts}
     page = filled((target if target.exists() else PAGE).read_text(), "".join(record(parts, found, small)))
     replace_text(target, page)

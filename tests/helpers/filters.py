@@ -28,7 +28,7 @@ def spd(rng: np.random.Generator, *shape: int) -> Any:
 
 
 def scene(n: int = 9, d: int = 3, seed: int = 0, outputs: int | None = None) -> tuple[Any, Any, dict[str, Any]]:
-    """Read-only X, y with one missing target, and all inputs that can come with the rows."""
+    """Read-only X, y with missing targets in every seventh row, and all inputs that can come with the rows."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n if outputs is None else (n, outputs))
     y[4::7] = NAN

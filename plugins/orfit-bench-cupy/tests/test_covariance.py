@@ -1,4 +1,4 @@
-"""Steps and blocks that correct a covariance, just accepted and just refused, compared with the host's kernel."""
+"""Steps and blocks that correct a covariance, accepted and refused ones, compared with the host's kernel."""
 
 from itertools import product
 
