@@ -97,7 +97,7 @@ class Trial:
         return result
 
     def learn(self, rows: Rows, *sizes: int | None) -> Trial:
-        """Learn chunks of these sizes (None: all remaining rows) by prequential, if available, and partial_fit."""
+        """Learn chunks of these sizes (None: all remaining rows): in turns by prequential, if any, and partial_fit."""
         start, answers = 0, []
         for i, size in enumerate(sizes):
             part = {name: a[start : None if size is None else start + size] for name, a in rows.items()}

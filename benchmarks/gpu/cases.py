@@ -56,7 +56,7 @@ class Case(NamedTuple):
         return 64 if self.layered else d
 
     def bytes(self, d: int, n: int, item: int) -> int:
-        """Bytes needed for a chunk of n rows: two copies of rows and vectors, or four matrices."""
+        """Bytes needed for a chunk of n rows: three times the rows, and twice the vectors or four matrices."""
         state = 4 * d * d if not self.vectors else 2 * self.vectors * d
         return item * (3 * n * self.features(d) + state)
 

@@ -43,14 +43,14 @@ def repeated(act: Act, times: int, _: int) -> None:
 
 
 def launches(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
-    """The minimum time of an operation, and of waiting for a number."""
+    """The smallest operation, and the wait for a single number."""
     one = device.asarray(np.zeros(1))
     yield "a launch, ms", partial(add, one, 1), 10 if small else 2000
     yield "a wait, ms", partial(device.asnumpy, one), 10 if small else 500
 
 
 def copies(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
-    """Copies of this number of values to the device and back."""
+    """Copies of arrays of several lengths to the device and back."""
     for n in LENGTHS[: 2 if small else None]:
         host = np.random.default_rng(0).standard_normal(n)
         there = device.asarray(host)

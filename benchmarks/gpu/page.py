@@ -104,7 +104,7 @@ def limits(found: dict[str, Found]) -> Iterator[str]:
 
 
 def missing(parts: Sequence[Part], found: All) -> Iterator[str]:
-    """How much of each part is missing."""
+    """How many units of each part are not done or failed."""
     lines = []
     for part in parts:
         here = found[part.name]

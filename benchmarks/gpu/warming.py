@@ -15,7 +15,7 @@ WIDTHS = (20, 500)
 
 
 def warm(tell: Tell, backend: str, method: str, dtype: str, small: bool) -> None:
-    """Run one method in one dtype: chunks of several lengths, predictions, a state saved and restored."""
+    """Run one method in one dtype: chunks of several lengths, predictions, and a copy of the learner."""
     kind = methods()[method]
     for d in WIDTHS[: 1 if small else None]:
         rng = np.random.default_rng(0)

@@ -35,7 +35,7 @@ def invoke(*arguments: str) -> Result:
 
 @pytest.fixture
 def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A plugin with one experiment, which is the only plugin."""
+    """A plugin with one experiment; no other plugin has any."""
     others = [p for p in registry().plugins if not p.offers.get("experiments")]
     monkeypatch.setattr(registry_module, "_registry", Registry(others))
     monkeypatch.setitem(sys.modules, "papers_of_tests", SimpleNamespace(run=run))  # type: ignore[misc]

@@ -181,7 +181,7 @@ def test_models(change, found):
 
 
 def coarse(result):
-    """The model with functions that compute in float32."""
+    """The result of a function of a model, in float32."""
     return tuple(map(coarse, result)) if isinstance(result, tuple) else result.astype(np.float32)
 
 

@@ -8,7 +8,7 @@ from orfit_bench.cli import main
 
 
 def changed(before, method=None, **numbers):
-    """The results with other numbers: for each metric a factor, or a value if there is no number yet."""
+    """The results with the named metrics multiplied by these factors, for one method or for all."""
     after = before.copy(deep=True)
     at = after["method"].values == method if method else np.ones(after.sizes["cell"], bool)
     for name, factor in numbers.items():

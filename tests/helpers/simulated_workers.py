@@ -111,7 +111,7 @@ class Worker:
 
 
 def simulate(rng: random.Random, kind: str, value: Any) -> tuple[Any, list[str]]:
-    """The outcome of a worker, and the error in it."""
+    """The outcome of a worker, and the problems with it."""
     worker = Worker(rng, kind, value)
     found = worker.outcome()
     problems = [f"a worker that {kind} is taken for {found!r}"] if found != worker.expected else []

@@ -74,7 +74,7 @@ class World:
         return {key for key in self.jobs if any(f"/{key}.json: " in text for text in caught)}
 
     def look(self) -> None:
-        """Assert that existing results are complete."""
+        """Record a problem if there are results that are not complete."""
         if self.output.exists() and self.output.read_text() != self.expected():
             self.problems.append("the results are neither missing nor whole")
 

@@ -76,7 +76,7 @@ def test_every_death_is_named_at_once(server):
 
 
 def work_in_phases(function, *arguments):
-    """Make a call in a phase, after another phase has ended."""
+    """Make a call in a phase, after other phases have ended."""
     with phase("it began"), phase("it went on"):
         pass
     with phase("it did " + "ä" * 3):

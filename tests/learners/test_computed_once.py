@@ -27,7 +27,7 @@ def test_the_value_is_computed_once_for_each_instance():
 
 
 def test_no_lock_is_held_meanwhile():
-    """A process forked during the computation could not compute the attribute of any instance."""
+    """With a lock, a process forked meanwhile could not compute the attribute of any instance."""
     begun, goes_on = threading.Event(), threading.Event()
     waiting = Square(2, begun, goes_on)
     thread = threading.Thread(target=lambda: waiting.area)

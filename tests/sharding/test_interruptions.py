@@ -38,7 +38,7 @@ def client() -> Iterator[Any]:
 
 
 def shard(number: int) -> tuple[Any, Any]:
-    """Rows, which are invalid in the first shard that is read; all but the first two wait until the call has ended."""
+    """Rows, which are invalid if FAILS is set; all but the first two shards wait for GO_ON, for a second at most."""
     STARTED.append(number)
     if len(STARTED) > 2:
         GO_ON.wait(1.0)
@@ -46,7 +46,7 @@ def shard(number: int) -> tuple[Any, Any]:
 
 
 def assert_nothing_goes_on(client: Any) -> None:
-    """Assert that at most the running shard is learned, and no state remains."""
+    """Assert that a task at most still runs, and that then no work and no state remain."""
     worker = client.cluster.workers[0]
     wait_until(lambda: len(worker.state.tasks) <= 1)  # the cancellation arrives a moment later
     GO_ON.set()

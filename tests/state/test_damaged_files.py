@@ -37,7 +37,7 @@ def refused(path: Path, message: str | None = None) -> None:
 
 
 def rewritten(path: Path, header: dict[str, Any] | None = None, **arrays: Any) -> Path:
-    """The file with other header entries and arrays; None removes one."""
+    """The file with other header entries and arrays; an array None, or an entry `...`, is removed."""
     with np.load(path) as file:
         old = {name: file[name] for name in file.files}
     head = json.loads(old.pop("header").tobytes()) | (header or {})

@@ -67,7 +67,7 @@ def test_latency_is_of_one_row_per_call(n: int, calls: int, batch_size: int, mon
 
 
 class Greedy:
-    """A backend on NumPy arrays that counts device memory; its kernel allocates a megabyte in its second call."""
+    """A backend on NumPy arrays whose kernel allocates a megabyte; with `device` it counts device memory."""
 
     SPEC_VERSION = (1, 0)
 

@@ -15,7 +15,7 @@ U = np.random.default_rng(5).standard_normal((9, 3))
 
 
 def shift_of(transition: Any) -> Any:
-    """The effect of the control on the states before the rows; that of the first row has none."""
+    """The effect of the control on the state before each row; there is none before the first."""
     shift = np.zeros((9, 3))
     for t in range(1, 9):
         shift[t] = transition[t] @ shift[t - 1] + U[t]

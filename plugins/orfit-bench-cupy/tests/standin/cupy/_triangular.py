@@ -22,7 +22,7 @@ def _solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = False,
 ) -> ndarray:
-    """Solve with both arrays in Fortran order, or copies; `b` is overwritten if allowed; never raises an error."""
+    """Solve with both arrays in Fortran order, or copies; `b` is overwritten if allowed; a singular `a` is no error."""
     A, B = plain(a), plain(b)
     if A.dtype != B.dtype or A.shape != (len(B), len(B)):
         raise ValueError(f"incompatible: {A.dtype} {A.shape} and {B.dtype} {B.shape}")
