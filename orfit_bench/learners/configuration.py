@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, warn
 from orfit_bench.learners import validation
-from orfit_bench.learners.computed_once import ComputedOnce
+from orfit_bench.learners.configured_kernel import ConfiguredKernel, StepInputs
 from orfit_bench.learners.function_results import check_predictions
-from orfit_bench.learners.initial_states import InitialStates
-from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
-from orfit_bench.learners.parameters import ParameterMaker, SetStep
+from orfit_bench.learners.linearization import prediction_weights
+from orfit_bench.learners.parameters import generator
 from orfit_bench.learners.unlearning import share_left
-from orfit_bench.models import network_of
+from orfit_bench.spec import Draw
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
-from orfit_bench.state.state import LearnerState, Sizes
+from orfit_bench.state.pending import PendingRows
+from orfit_bench.state.state import Label, LearnerState, Sizes
 
-StepInputs = Mapping[str, Any]
-"""Further inputs of rows: dynamics of a filter by name, or factors that follow from the weights of rows."""
 CHECKED_THERE = 2**21
 """Size of an array above which a device checks that all numbers are finite in less time than the host."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Configuration(InitialStates):
-    """A configured method that makes states, predicts from them, and prepares the parameters of kernels."""
+class Configuration(ConfiguredKernel):
+    """A configured method that makes its initial states and predicts from states."""
 
     def place_many(self, a: Array) -> Array:
         """The array, on the backend if it is so large that a device checks it faster than the host."""
@@ -44,8 +42,6 @@ class Configuration(InitialStates):
         if finite:
             validation.check_finite(rows, name, names)
         return self.place(rows)
-
-    # ------------------------------------------------------------------ predictions
 
     def predict(self, state: LearnerState, X: Array, inputs: StepInputs | None = None) -> Array:
         """Predictions (n, c) for rows on the backend."""
@@ -81,68 +77,66 @@ class Configuration(InitialStates):
 
     # ------------------------------------------------------------------ what the kernel gets
 
-    @ComputedOnce
-    def _make_parameters(self) -> ParameterMaker:
-        return ParameterMaker(self.method, dict(self.settings), self.dtype, self.random_state)
+    def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
+        """The state before the first row; ValueError if the settings do not fit the sizes."""
+        layout, (d, c, _) = self.layout(sizes), sizes
+        draw = _Draws(self.random_state)
+        given: dict[str, Any] = {}
+        solution, name = self.method.state.solution, self.method.state.weights
+        if solution or any(f.name == name for f in layout.fields):
+            w = self.first_weights(d, c, layout.shape(("parameter", "output")), draw)
+            if not solution:
+                given[name] = w
+            elif w is not None:
+                given = solution.initial_fields(w, self.settings)
+        return LearnerState(sizes, layout.start(given, draw), self.no_rows(sizes), classes=classes)
 
-    def step_parameters(
-        self, state: LearnerState, steps: int, batch_size: int, gradients: int, inputs: StepInputs | None
-    ) -> Any:
-        """The kernel's p for the next steps."""
-        p = self._make_parameters(state.n_steps + 1, steps, batch_size, gradients)
-        if inputs and "step_size" in inputs:
-            p = p._replace(step_size=p.step_size * inputs["step_size"])
-        return p._replace(row_scale=inputs["row_scale"]) if inputs and "row_scale" in inputs else p
+    def copy(self, state: LearnerState) -> LearnerState:
+        """An independent state of the same value."""
+        return replace(state, arrays=self.layout(state.sizes).copy(state.arrays))
 
-    def constant_parameters(self, sizes: Sizes) -> Any:
-        """The kernel's p for a step of one row, if it differs between steps by p.t only; otherwise None."""
-        return self._make_parameters.constant(self.layout(sizes).sizes["gradients"])
-
-    def changing_parameters(self, sizes: Sizes) -> tuple[Any, SetStep] | None:
-        """p for a step of one row, and a function that sets its arrays to a step; None if steps draw numbers."""
-        return self._make_parameters.changing(self.layout(sizes).sizes["gradients"])
-
-    def kernel_for(self, sizes: Sizes, inputs: StepInputs | None, in_blocks: bool = False) -> Any:
-        """The object that learns rows by `learn`, or a block by `step`; for a linear model, the kernel."""
-        if self.is_linear:
-            return self.kernel
-        own = None if in_blocks or (inputs and "row_scale" in inputs) else self.network_kernel(sizes)
-        return own or self.linearized(sizes)
-
-    def model_for(self, sizes: Sizes) -> Any:
-        """The object whose `predict` makes the predictions of a nonlinear model."""
-        own = self.network_kernel(sizes)
-        return own if hasattr(own, "predict") else self.linearized(sizes)
-
-    @ComputedOnce
-    def _network_kernels(self) -> dict[tuple[int, int], Any]:
-        return {}
-
-    def network_kernel(self, sizes: Sizes) -> Any:
-        """The kernel's own rule for rows of a network, one row per step; None if it has none."""
+    def no_rows(self, sizes: Sizes) -> PendingRows:
+        """No pending rows."""
         d, c = sizes[:2]
-        if (d, c) not in self._network_kernels:
-            network, make = network_of(self.model), getattr(self.kernel, "for_network", None)
-            rule = make(network, d, c, self.settings) if network and make and self.batch_size == 1 else None
-            self._network_kernels[d, c] = rule
-        return self._network_kernels[d, c]
+        return PendingRows(((self.empty((0, d)), self.empty((0, c))),), self.namespace)
 
-    @ComputedOnce
-    def _linearized(self) -> dict[tuple[int, int], LinearizedKernel]:
-        return {}
+    @property
+    def given_weights(self) -> tuple[str, Any]:
+        """The name of the argument for the initial weights, and its value."""
+        return "initial_weights", self.initial_weights
 
-    def linearized(self, sizes: Sizes) -> LinearizedKernel:
-        """The kernel with linearization for these sizes."""
-        d, c = sizes[:2]
-        if (d, c) not in self._linearized:
-            self._linearized[d, c] = self.new_linearized(d, c)
-        return self._linearized[d, c]
+    def first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
+        """The weights before the first row in host memory; None for zeros."""
+        name, w = self.given_weights
+        if w is not None:
+            return self.check_weights(w, name, shape)
+        w = self.model.start(draw, d, c)
+        if w is None:
+            if not self.is_linear:
+                raise ValueError(f"model {self.model.name!r} draws no start: pass {name} of shape {shape}")
+            return None
+        w = self.check_weights(w, f"start of model {self.model.name!r}", shape)
+        if self.method.traits.labels and self.model.with_outputs:
+            more = self.model.with_outputs(w[:, 0], d, [-1] * c)  # a class that comes later starts like the first ones
+            w = self.check_weights(more, f"model {self.model.name!r}: with_outputs(w, d, source)", shape)
+        return w
 
-    def new_linearized(self, d: int, c: int) -> LinearizedKernel:
-        """A linearized kernel for d features and c outputs."""
-        parts = self.method, self.settings, self.model, self.kernel
-        return LinearizedKernel(*parts, (d, c), self.dtype, self.namespace)
+    def check_weights(self, given: object, name: str, shape: tuple[int, ...]) -> Any:
+        """Weights in host memory; ValueError if they have another shape or are not finite."""
+        w = validation.numbers(given, name, self.dtype)
+        if w.shape not in (shape, shape[:1] if shape[1] == 1 else shape):
+            raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
+        return w.reshape(shape)
 
-    def runs_user_code(self, inputs: StepInputs | None) -> bool:
-        """Whether a step runs functions of the user, which may fail halfway."""
-        return not self.is_linear
+
+class _Draws:
+    """The function draw(shape) for initial values; its generator is made at the first call, and all calls share it."""
+
+    def __init__(self, random_state: int) -> None:
+        self._random_state = random_state
+        self._generator: np.random.Generator | None = None
+
+    def __call__(self, shape: Any) -> Any:
+        if self._generator is None:
+            self._generator = generator(self._random_state, 0)
+        return self._generator.standard_normal(shape)

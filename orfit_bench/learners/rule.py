@@ -11,7 +11,8 @@ import numpy as np
 from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.configuration import Configuration, StepInputs
+from orfit_bench.learners.configuration import Configuration
+from orfit_bench.learners.configured_kernel import StepInputs
 from orfit_bench.learners.function_results import is_applied, rows_learned
 from orfit_bench.learners.permits import BUSY
 from orfit_bench.learners.single_row import SingleRow

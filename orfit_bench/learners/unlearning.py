@@ -12,7 +12,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Minuend, larger_squares
 
 if TYPE_CHECKING:
-    from orfit_bench.learners.configuration import Configuration
+    from orfit_bench.learners.configured_kernel import ConfiguredKernel
     from orfit_bench.learners.rule import Rule
 
 HostArray = np.ndarray[Any, Any]
@@ -61,7 +61,7 @@ def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Minuend) 
         )
 
 
-def share_left(rule: Configuration, state: LearnerState) -> float:
+def share_left(rule: ConfiguredKernel, state: LearnerState) -> float:
     """The smallest share of a sum of squares that unlearning has left; 1 if no row was unlearned."""
     if state.minuend is None:
         return 1.0
@@ -70,13 +70,13 @@ def share_left(rule: Configuration, state: LearnerState) -> float:
     return float(np.divide(left, largest, out=np.ones_like(largest), where=largest > 0).min(initial=1))
 
 
-def _gram(rule: Configuration) -> str:
+def _gram(rule: ConfiguredKernel) -> str:
     """The sum that is a Gram matrix of the rows; empty if there is none."""
     fields = (f for f in rule.method.state.fields if f.name in _sums(rule))
     return next((f.name for f in fields if len(f.dims) == 2 and f.dims[0] == f.dims[1]), "")
 
 
-def _sums(rule: Configuration) -> tuple[str, ...]:
+def _sums(rule: ConfiguredKernel) -> tuple[str, ...]:
     """The fields that are sums over the rows."""
     return rule.method.kernel.weighting.sums if rule.method.kernel.weighting else ()
 
@@ -86,17 +86,17 @@ def _negate(arrays: list[Array]) -> None:
         a *= -1
 
 
-def _squares(gram: Array, rule: Configuration) -> HostArray:
+def _squares(gram: Array, rule: ConfiguredKernel) -> HostArray:
     """A copy of the diagonal of a Gram matrix in host memory."""
     return np.array(to_host(diagonal(gram, rule.namespace)).real, float)
 
 
-def _decayed(rule: Configuration, state: LearnerState, of: Minuend) -> HostArray:
+def _decayed(rule: ConfiguredKernel, state: LearnerState, of: Minuend) -> HostArray:
     """Earlier sums of squares, after the forgetting since then."""
     return np.asarray(_kept(rule, state.n_steps - of.n_steps) * of.squares)
 
 
-def _kept(rule: Configuration, steps: int) -> float:
+def _kept(rule: ConfiguredKernel, steps: int) -> float:
     """The share of a sum that is left after these steps: ff^steps, or 1 for a forgetting factor above 1."""
     return min(float(rule.settings.get("forgetting_factor", 1)), 1.0) ** steps
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.configuration import StepInputs
+from orfit_bench.learners.configured_kernel import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
 from orfit_bench.learners.filtering.dynamics import (
     NO_INPUTS,
