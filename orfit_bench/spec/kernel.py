@@ -97,7 +97,7 @@ class Kernel(Protocol):
 
         out is (n,), for the prediction of each row before its step, or (0,) if no predictions are needed. The function
         returns the number of rows learned, like `learn`, or a negative number if it changed nothing and leaves the rows
-        to `learn`. It must leave them if a number in X or y is not finite.
+        to `learn`. It must leave them if a number in X or y is not finite, and must not cause NumPy warnings.
         """
 
     def record_rows(self, s: State, X: Array, Y: Array, p: Params, records: tuple[Array, ...]) -> int:

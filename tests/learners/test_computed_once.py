@@ -11,7 +11,7 @@ class Square:
 
     @ComputedOnce
     def area(self):
-        """The area of the square."""
+        """The side squared."""
         self.calls += 1
         if self.begun:
             self.begun.set()

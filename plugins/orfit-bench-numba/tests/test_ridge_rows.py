@@ -7,6 +7,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench_numba._ridge_rows import MAX_FEATURES
+from orfit_bench_numba.ridge import MANY_ROWS
 
 
 def sums(X, y, ff, ridge):
@@ -37,14 +38,41 @@ def test_chunks_add_up(dtype, ff, d, n):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [2, MAX_FEATURES, MAX_FEATURES + 1])
-def test_arrays_and_lists_give_the_same_bits(dtype, d):
+@pytest.mark.parametrize("n", [30, MANY_ROWS, MANY_ROWS + 1])
+@pytest.mark.parametrize("ff", [1.0, 0.99])
+def test_arrays_and_lists_give_the_same_bits(dtype, d, n, ff):
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((90, d)).astype(dtype), rng.standard_normal(90).astype(dtype)
-    one = ob.create("ridge", backend="numba", dtype=dtype, forgetting_factor=0.99)
+    X, y = rng.standard_normal((3 * n, d)).astype(dtype), rng.standard_normal(3 * n).astype(dtype)
+    one = ob.create("ridge", backend="numba", dtype=dtype, forgetting_factor=ff)
     other = one.copy()
-    for i in range(0, 90, 30):
-        one.partial_fit(X[i : i + 30], y[i : i + 30])
-        other.partial_fit(X[i : i + 30].tolist(), y[i : i + 30].tolist())
+    for i in range(0, 3 * n, n):
+        one.partial_fit(X[i : i + n], y[i : i + n])
+        other.partial_fit(X[i : i + n].tolist(), y[i : i + n].tolist())
+    assert one.state().identical(other.state())
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+@pytest.mark.parametrize("method", ["ridge", "kalman"])
+@pytest.mark.parametrize("d", [3, 40, 400])
+@pytest.mark.parametrize("scale", [1e-160, 1.0, 2.5e152])
+@pytest.mark.parametrize("settings", [{}, {"small": True}])
+def test_chunks_cause_no_floating_point_errors(method, d, scale, settings):
+    """Neither as warnings nor as exceptions, which would leave a learner that refuses all calls."""
+    if settings:
+        settings = {"forgetting_factor": 1e-200} if method == "ridge" else {"process_noise": 1e-3}
+    rng = np.random.default_rng(0)
+    X, y = scale * rng.uniform(1, 2, (64, d)), np.ones(64)
+    X[5, 0] *= 1e48
+    one, other = (ob.create(method, backend="numba", **settings).partial_fit(np.eye(d)[:2], [1.0, 2.0]) for _ in "ab")
+    results = []
+    for learner, convert in ((one, np.asarray), (other, np.ndarray.tolist)):
+        with np.errstate(all="raise"):
+            try:
+                learner.partial_fit(convert(X), convert(y))
+                results.append("")
+            except ob.DivergedError as error:
+                results.append(str(error))
+    assert results[0] == results[1]
     assert one.state().identical(other.state())
 
 

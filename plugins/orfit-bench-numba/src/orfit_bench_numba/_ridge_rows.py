@@ -15,7 +15,7 @@ from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._precision_guard import dot
 
 MAX_FEATURES = 32
-"""Number of features up to which `add_numbers` is not slower than a call of BLAS with its overhead."""
+"""Number of features up to which `add_numbers` is faster than a call of BLAS, up to MANY_ROWS."""
 
 
 @compiled("W W R R f r")

@@ -116,10 +116,11 @@ def can_bind(s: Any, p: Any) -> bool:
 
 def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
     """Learn rows with one output, not the very first; NOT_FINITE, and nothing is changed, if a number is not finite."""
-    if not (is_finite(X) and is_finite(y)):
-        return NOT_FINITE
-    noise = np.full(len(X), p.observation_noise[0])
-    return learn_noisy_rows(s, X, y[:, None], noise, p, 1, out[:, None] if len(out) else None)
+    with np.errstate(all="ignore"):  # a bound function is called without
+        if not (is_finite(X) and is_finite(y)):
+            return NOT_FINITE
+        noise = np.full(len(X), p.observation_noise[0])
+        return learn_noisy_rows(s, X, y[:, None], noise, p, 1, out[:, None] if len(out) else None)
 
 
 def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:

@@ -1,7 +1,8 @@
 """Ridge regression in information form (thesis, eq. 2.2; survey, eq. 10): L = X'WX + prior and m = X'WY, w = L^-1 m.
 
 Rows are added by one symmetric product per chunk, which takes d^2 flops per row near the rate of matrix products, or
-one after another if there are few rows or a number could overflow. Predictions of every row are computed in blocks, see
+one after another if there are few rows or a number could overflow. For few features and one output, eight rows at a
+time are added by compiled code, unless BLAS is faster. Predictions of every row are computed in blocks, see
 `_block_ridge`.
 """
 
@@ -34,13 +35,15 @@ CHECKS_ROWS = True
 COMPLEX = True
 MIN_ROWS = 8
 """With at least this many rows, one product is faster than a pass over L for each row."""
+MANY_ROWS = 1024
+"""With more rows, and without forgetting, `add_many_rows` is faster than `add_numbers`."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
     ff, t, L = p.forgetting_factor, p.t, s.information
-    if out is None and len(X) > 1 and (learn_few := bind_few_features(s, p)):
-        learned = learn_few(X, Y[:, 0], np.empty(0, X.dtype))
+    if out is None and len(X) > 1 and is_for_few_features(s, p, len(X)):
+        learned = bind_few_features(s, p)(X, Y[:, 0], np.empty(0, X.dtype))
         if learned != NOT_FINITE:
             return learned
     if out is None and ff == 1 and len(X) >= MIN_ROWS_PER_FEATURE * len(L):
@@ -76,15 +79,13 @@ def bind_row(s: Any, p: Any) -> Any:
 
 def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
     """A function that learns rows of real numbers with one output, without predictions; None with ff > 1."""
-    return bind_few_features(s, p) or (partial(learn_many_features, s, p) if has_constant_weights(s, p) else None)
-
-
-def bind_few_features(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
-    """`bind_rows` for up to MAX_FEATURES features, one compiled call; None for more."""
-    if len(s.moment) > MAX_FEATURES or not has_constant_weights(s, p):
+    if not has_constant_weights(s, p):
         return None
-    entry = add_numbers.entry_point(s.moment.dtype)
-    return partial(entry, s.information, s.moment.reshape(-1), float(p.forgetting_factor))
+    learn_many = partial(learn_numbers, s, p)
+    if not is_for_few_features(s, p, 2):
+        return learn_many
+    learn_few, most = bind_few_features(s, p), math.inf if p.forgetting_factor < 1 else MANY_ROWS
+    return lambda X, y, out: learn_few(X, y, out) if len(X) <= most else learn_many(X, y, out)
 
 
 def has_constant_weights(s: Any, p: Any) -> bool:
@@ -92,11 +93,24 @@ def has_constant_weights(s: Any, p: Any) -> bool:
     return bool(s.moment.shape[1] == 1 and p.forgetting_factor <= 1 and s.moment.dtype.kind == "f")
 
 
-def learn_many_features(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
-    """The function of `bind_rows` for more features: `learn`, unless y is not finite or `out` asks for predictions."""
-    if len(out) or not math.isfinite(float(np.vdot(y, y))):
-        return NOT_FINITE
-    return learn(s, X, y[:, None], p, None)
+def is_for_few_features(s: Any, p: Any, rows: int) -> bool:
+    """Whether `add_numbers` learns such rows faster than products of BLAS."""
+    is_few = len(s.moment) <= MAX_FEATURES and (p.forgetting_factor < 1 or rows <= MANY_ROWS)
+    return is_few and has_constant_weights(s, p)
+
+
+def bind_few_features(s: Any, p: Any) -> Callable[[Array, Array, Array], int]:
+    """The function of `bind_rows` for few features: one compiled call."""
+    entry = add_numbers.entry_point(s.moment.dtype)
+    return partial(entry, s.information, s.moment.reshape(-1), float(p.forgetting_factor))
+
+
+def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
+    """The function of `bind_rows` for all other rows: `learn`, unless y is not finite or `out` asks for predictions."""
+    with np.errstate(all="ignore"):  # a bound function is called without
+        if len(out) or not math.isfinite(float(np.vdot(y, y))):
+            return NOT_FINITE
+        return learn(s, X, y[:, None], p, None)
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
