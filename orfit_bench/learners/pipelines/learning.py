@@ -89,9 +89,10 @@ class _Call:
     def learn_part(self, part: Segment, moves_prior: bool) -> None:
         """Move the coordinates if the part says so, and learn its rows; then move the prior with `moves_prior`."""
         learner, (start, stop, move, number) = self._learner, part
-        self._start, self._before, predicted = start, (learner.live_state, self.position), None
-        may_move_prior = move is not None and number < SETTLED and has_exact_merge(learner)
-        wider = self.position.moved_with_prior(learner, move) if move and may_move_prior else None
+        self._start, self._before = start, (learner.live_state, self.position)
+        predicted = wider = None
+        if move is not None and number < SETTLED and has_exact_merge(learner):
+            wider = self.position.moved_with_prior(learner, move)
         if wider is not None:
             if self._verb == "prequential":
                 predicted = predict_rows(learner, self.position.rows(self._X[start:stop], self._standardizer))

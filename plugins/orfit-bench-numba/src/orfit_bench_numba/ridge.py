@@ -42,7 +42,7 @@ MANY_ROWS = 1024
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
     ff, t, L = p.forgetting_factor, p.t, s.information
-    if out is None and len(X) > 1 and is_for_few_features(s, p, len(X)):
+    if out is None and 1 < len(X) <= most_rows(s, p):
         learned = bind_few_features(s, p)(X, Y[:, 0], np.empty(0, X.dtype))
         if learned != NOT_FINITE:
             return learned
@@ -82,9 +82,9 @@ def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
     if not has_constant_weights(s, p):
         return None
     learn_many = partial(learn_numbers, s, p)
-    if not is_for_few_features(s, p, 2):
+    if not (most := most_rows(s, p)):
         return learn_many
-    learn_few, most = bind_few_features(s, p), math.inf if p.forgetting_factor < 1 else MANY_ROWS
+    learn_few = bind_few_features(s, p)
     return lambda X, y, out: learn_few(X, y, out) if len(X) <= most else learn_many(X, y, out)
 
 
@@ -93,10 +93,11 @@ def has_constant_weights(s: Any, p: Any) -> bool:
     return bool(s.moment.shape[1] == 1 and p.forgetting_factor <= 1 and s.moment.dtype.kind == "f")
 
 
-def is_for_few_features(s: Any, p: Any, rows: int) -> bool:
-    """Whether `add_numbers` learns such rows faster than products of BLAS."""
-    is_few = len(s.moment) <= MAX_FEATURES and (p.forgetting_factor < 1 or rows <= MANY_ROWS)
-    return is_few and has_constant_weights(s, p)
+def most_rows(s: Any, p: Any) -> float:
+    """The number of rows up to which `add_numbers` is faster than products of BLAS; 0 if it cannot learn them."""
+    if len(s.moment) > MAX_FEATURES or not has_constant_weights(s, p):
+        return 0
+    return math.inf if p.forgetting_factor < 1 else MANY_ROWS
 
 
 def bind_few_features(s: Any, p: Any) -> Callable[[Array, Array, Array], int]:
