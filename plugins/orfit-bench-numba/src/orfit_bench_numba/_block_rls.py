@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._cholesky import factor, solve_lower
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._covariance_row import is_missing, scale_errors
 from orfit_bench_numba._precision_guard import copy, is_clearly_safe, judge, measure_rounding
@@ -40,15 +40,13 @@ def learn_block(
     Reads and writes only the lower triangle of P; V (b, d) is work space.
     """
     b, gaps = len(X), np.isnan(Y).any(axis=1)
-    (trsm,), (potrf,) = get_blas_funcs(("trsm",), (P,)), get_lapack_funcs(("potrf",), (P,))
     multiply_lower(X, P, V)
     S = V @ X.T
     V[gaps], S[gaps], S[:, gaps] = 0, 0, 0
     S.flat[:: b + 1] += np.where(gaps, 1, noise * limits.ff ** np.arange(b, dtype=X.dtype))
-    _, info = potrf(S.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
-    if info:
+    if not factor(S):
         return False
-    trsm(1, S.T, V.T, side=1, lower=0, overwrite_b=1)
+    solve_lower(S, V)
     S[gaps] = X[gaps] @ V.T
     Z = np.stack([X @ w for w in W], axis=1)
     verdict = judge_rows(S, V, X, Y, noise, tuple(limits), np.diagonal(P).copy(), Z, out)

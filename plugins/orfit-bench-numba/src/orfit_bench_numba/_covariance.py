@@ -9,7 +9,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import get_blas_funcs
 
 from orfit_bench.kernels.guards import (
     NO_LIMITS,
@@ -20,6 +19,7 @@ from orfit_bench.kernels.guards import (
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_rls import learn_block
+from orfit_bench_numba._cholesky import solve_lower
 from orfit_bench_numba._covariance_row import learn_row
 from orfit_bench_numba._sequential_rls import learn_sequentially
 from orfit_bench_numba._symmetric import copy_lower_to_upper, downdate
@@ -47,7 +47,7 @@ def learn_rows(
     W, ff = np.ascontiguousarray(w.T), limits.ff  # W is w itself if it has one column
     within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else len(X)  # rows in which ff loses one digit
     wide = len(P) >= MIN_FEATURES
-    size = min(within, 64 if len(P) < 1500 else 256) if wide else len(X)
+    size = min(within, 96 if len(P) < 1500 else 256) if wide else len(X)
     V = np.empty((min(size, len(X)) if wide else 0, len(P)), X.dtype)
     done, half = 0, False  # half: only the lower triangle of P is up to date
     with limit_blas_threads(3.0 * len(X) * P.size if wide else 0):
@@ -134,13 +134,3 @@ def apply_change(P: Array, w: Array, change: Change, move: Array, degraded: Arra
     w[...] = moved
     downdate(P, change.V, limits.ff)
     return True
-
-
-def solve_lower(L: Array, B: Array) -> Array:
-    """Compute L^-1 B, overwriting B."""
-    if len(L) == 1:
-        B /= L[0, 0]
-        return B
-    (trsm,) = get_blas_funcs(("trsm",), (B,))
-    trsm(1, L.T, B.T, side=1, lower=0, overwrite_b=1)  # a C-order array is its transpose for BLAS
-    return B

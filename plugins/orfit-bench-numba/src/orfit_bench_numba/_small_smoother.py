@@ -125,7 +125,7 @@ def factor_upper(A: Array) -> Any:
         pivot = A[k, k]
         if not pivot > 0:
             return False
-        scale = 1 / np.sqrt(pivot)
+        scale = A.dtype.type(1) / np.sqrt(pivot)
         for j in range(k, len(A)):
             A[k, j] *= scale
         for i in range(k + 1, len(A)):

@@ -17,6 +17,7 @@ from orfit_bench.kernels.guards import rounding_bound
 from orfit_bench.kernels.linalg import root_of
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._cholesky import factor, substitute_backward, substitute_forward
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._small_smoother import smooth_small, weighted_sum_of_squares
 from orfit_bench_numba._symmetric import copy_lower_to_upper, mirror_lower
@@ -64,9 +65,9 @@ def rts_smooth(
                 m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # except for the control
                 continue
             np.dot(F[j], P[j - 1], out=G)
-            H[...] = G.T
             scale_to_unit(C, unit, P_pred[j], np.ascontiguousarray(F[j]), scale[j - 1].copy())
-            largest[0] = max(largest[0], solve_gain(H, C, unit, P_pred[j], x))
+            largest[0] = max(largest[0], solve_gain(G, C, unit, P_pred[j], x))
+            H[...] = G.T
             m[j - 1] += H @ (unit[:, None] * (m[j] - m_pred[j]))
             scale_sum(C, P[j], P[:0, 0] if Q is None or Q[j] is None else np.ascontiguousarray(Q[j]), unit)
             np.dot(H * unit, F[j], out=rest)
@@ -82,7 +83,7 @@ def stack(matrices: Sequence[Array | None], P: Array) -> Array:
     The result has shape (1, d, d) if all except the first are the same object, and (0, d, d) if they are None.
     """
     later = matrices[1:]
-    if all(A is later[0] for A in later):
+    if len(set(map(id, later))) <= 1:
         return P[:0] if not later or later[0] is None else later[0][None]
     return np.stack([np.zeros_like(P[0]) if A is None else A for A in matrices])
 
@@ -111,22 +112,20 @@ def scale_to_unit(C: Array, unit: Array, P: Array, F: Array, scale: Array) -> No
             C[i, j] = P[i, j] * unit[j] * unit[i]
 
 
-def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> float:
-    """Compute H <- H D C^-1 with C = D P D, or H D C^+ if the variance of a direction is only rounding.
+def solve_gain(G: Array, C: Array, unit: Array, P: Array, x: Array) -> float:
+    """Compute G <- C^-1 D G with C = D P D, or C^+ D G if the variance of a direction is only rounding.
 
-    Returns an estimate of the largest eigenvalue of C^-1. Overwrites C and recomputes it if needed; for x see
-    `least_eigenvalue`.
+    Returns an estimate of the largest eigenvalue of C^-1. Overwrites C; for x see `least_eigenvalue`.
     """
-    H *= unit
-    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (H,))
-    _, info = potrf(C.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
-    smallest = least_eigenvalue(C, x, 10 * rounding_bound(P)) if info == 0 else 0.0
+    G *= unit[:, None]
+    smallest = least_eigenvalue(C, x, 10 * rounding_bound(P)) if factor(C) else 0.0
     if smallest > 10 * rounding_bound(P):
-        potrs(C.T, H.T, lower=0, overwrite_b=1)
+        substitute_forward(C, G)
+        substitute_backward(C, G)
         return 1 / smallest
     values, W = np.linalg.eigh(unit[:, None] * P * unit)
     unknown = values > rounding_bound(P)
-    H[...] = (H @ W[:, unknown] / values[unknown]) @ W[:, unknown].T
+    G[...] = W[:, unknown] @ (W[:, unknown].T @ G / values[unknown][:, None])
     return float(1 / values[unknown].min(initial=1))
 
 
@@ -153,11 +152,10 @@ def least_eigenvalue(C: Array, x: Array, least: float) -> float:
 def multiply_by_root(A: Array, P: Array, work: Array) -> Array:
     """The product A S with S S' = P; overwrites A and the work space (d, d)."""
     work[...] = P
-    (potrf,), (trmm,) = get_lapack_funcs(("potrf",), (P,)), get_blas_funcs(("trmm",), (P,))
-    _, info = potrf(work.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
-    if info:  # not a positive definite matrix
+    (trmm,) = get_blas_funcs(("trmm",), (P,))
+    if not factor(work):
         return A @ root_of(P)
-    trmm(1, work.T, A.T, lower=0, overwrite_b=1)
+    trmm(1, work.T, A.T, lower=0, overwrite_b=1)  # a C-order array is its transpose for BLAS
     return A
 
 

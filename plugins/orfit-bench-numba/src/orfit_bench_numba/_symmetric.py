@@ -9,19 +9,20 @@ from scipy.linalg import get_blas_funcs
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._machine import has_wider_blas
+from orfit_bench_numba._machine import has_fast_blas
 from orfit_bench_numba._products import multiply
 from orfit_bench_numba._strip_products import subtract_combinations
 from orfit_bench_numba._work_space import aligned, round_up
 
 MAX_FEW_ROWS = 4
 """Largest number of rows of V for which a pass over all of P is faster than half a pass and mirroring."""
-MAX_OWN_PRODUCTS, MAX_COMBINED_ROWS = (24, 24) if has_wider_blas() else (40, 200)
+MAX_OWN_PRODUCTS, MAX_COMBINED_ROWS = (24, 24) if has_fast_blas() else (40, 200)
 """Largest sizes of matrices for which products of rows, or combinations of four rows, are faster than BLAS.
 
-If BLAS uses vectors of the same width or narrower ones, it took 1.3 to 1.6 times as long as combinations in double
-precision, and as long in single precision; larger matrices do not fit in the second-level cache. If BLAS uses wider
-vectors, it took 0.6 to 0.75 times as long as either of these in both precisions, for 32 rows or more.
+If BLAS uses vectors of 32 bytes, it took 1.3 to 1.6 times as long as combinations in double precision, and as long in
+single precision; larger matrices do not fit in the second-level cache. If BLAS uses vectors of 64 bytes, it took 0.6 to
+0.75 times as long as either of these on Intel processors, for 32 rows or more; on an AMD processor of family 25, it
+took 0.7 to 0.9 times as long in double precision (1.05 times from 128 rows), and 0.5 to 0.85 times in single precision.
 """
 PADDING = 8
 """Padding of a row of work space: rows whose length is a power of two would share few cache lines."""

@@ -16,12 +16,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import get_blas_funcs
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import count_safe_rows, orthogonalize_block
+from orfit_bench_numba._cholesky import solve_lower
 from orfit_bench_numba._coordinate_rows import LATEST, RANDOM, find_limits, learn_coordinates
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gram_orthogonalize import orthogonalize
@@ -116,5 +116,4 @@ def has_bounded_products(J: Array) -> bool:
 
 def reorthonormalize(U: Array) -> None:
     """Make the rows of U orthonormal to rounding again, by the Cholesky factor of U U', which is close to I."""
-    trsm = get_blas_funcs("trsm", (U,))
-    trsm(1, np.linalg.cholesky(U @ U.T).T, U.T, side=1, overwrite_b=1)
+    solve_lower(np.linalg.cholesky(U @ U.T), U)
