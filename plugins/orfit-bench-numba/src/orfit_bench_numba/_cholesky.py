@@ -37,6 +37,12 @@ def solve_lower(L: Array, B: Array) -> Array:
 @compiled("W")
 def factor(A: Array) -> Any:
     """Replace A by L and L' with L L' = A; return False if A is not positive definite."""
+    return factor_inline(A)
+
+
+@inline
+def factor_inline(A: Array) -> Any:
+    """Compute `factor` within a compiled function."""
     d, fours = len(A), len(A) // 4 * 4
     for i in range(0, fours, 4):
         rows = A[i, i:], A[i + 1, i:], A[i + 2, i:], A[i + 3, i:]

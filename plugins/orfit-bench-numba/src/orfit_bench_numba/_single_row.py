@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._cholesky import factor_inline
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._delayed_rank1 import update_inverse_gram
 from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
@@ -35,7 +36,7 @@ def learn_sanger(C: Array, B: Array, G: Array, steps: Array, y: Array) -> Any:
     for j in range(k, len(G)):
         G[j, j] = 1
     add_products(C, y, x)
-    factor(G)
+    factor_inline(G)
     solve_transposed(G, x)
     for i in range(k - 1, -1, -1):
         x[i] = (x[i] - dot(G[i, i + 1 : k], x[i + 1 :])) / G[i, i]
@@ -61,29 +62,6 @@ def transpose(B: Array, C: Array) -> None:
     for i in range(eights, len(C)):
         for j in range(C.shape[1]):
             B[j, i] = C[i, j]
-
-
-@inline
-def factor(G: Array) -> None:
-    """Replace the upper triangle of G by R with R'R = G, by elimination of four rows at a time."""
-    k, one = len(G), G.dtype.type(1)
-    for j in range(k):
-        row, fours = G[j], j + 1 + (k - j - 1) // 4 * 4
-        scale = one / np.sqrt(row[j])
-        for n in range(j, k):
-            row[n] *= scale
-        for i in range(j + 1, fours, 4):
-            a, b, c, d = G[i], G[i + 1], G[i + 2], G[i + 3]
-            f, g, h, m = row[i], row[i + 1], row[i + 2], row[i + 3]
-            for n in range(i, k):
-                a[n] -= f * row[n]
-                b[n] -= g * row[n]
-                c[n] -= h * row[n]
-                d[n] -= m * row[n]
-        for i in range(fours, k):
-            a, f = G[i], row[i]
-            for n in range(i, k):
-                a[n] -= f * row[n]
 
 
 @inline
