@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._cholesky import factor_inline
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._moving_state import entry
 from orfit_bench_numba._products import multiply
@@ -40,7 +41,8 @@ def smooth_small(
     d = P.shape[1]
     B, H, unit = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(d, P.dtype)
     C, D, change = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty((m.shape[2], d), P.dtype)
-    S, column = np.empty((d, 2 * d), P.dtype), np.empty(d, P.dtype)
+    inverse, S, column = np.empty((d, d), P.dtype), np.empty((d, 2 * d), P.dtype), np.empty(d, P.dtype)
+    one = P.dtype.type(1)
     while j > 0:
         if rests[j] > 0:
             carry_back(m, P, m_pred, j)
@@ -55,16 +57,19 @@ def smooth_small(
             for k in range(d):
                 C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
                 B[i, k] *= unit[i]
-        if not factor(C):
-            return j
-        trace = trace_of_inverse(C, H)
-        if not trace * least < 1:
-            return j
         for i in range(d):
             for k in range(d):
                 D[i, k] = (P[j, i, k] + Q_j[i, k]) if len(Q) else P[j, i, k]
                 H[i, k] = P[j - 1, i, k]
-        if not (factor_upper(D) and factor_upper(H)):
+        for A in (C, D, H):
+            if not factor_inline(A):
+                return j
+        for i in range(d):
+            C[i, i] = one / C[i, i]
+            D[i, :i] = 0
+            H[i, :i] = 0
+        trace = trace_of_inverse(C, inverse)
+        if not trace * least < 1:
             return j
         largest[0] = max(largest[0], trace)
         solve_factored(C, B, column)
@@ -101,44 +106,9 @@ def carry_back(m: Array, P: Array, m_pred: Array, j: int) -> None:
             P[j - 1, i, k] = P[j, i, k]
 
 
-@inline_reordered
-def factor(C: Array) -> Any:
-    """Replace C by its lower Cholesky factor, with 1 / L_ii on the diagonal; False if C is not positive definite."""
-    for i in range(len(C)):
-        for j in range(i + 1):
-            rest = C[i, j]
-            for k in range(j):
-                rest -= C[i, k] * C[j, k]
-            if i > j:
-                C[i, j] = rest * C[j, j]
-            elif rest > 0:
-                C[i, i] = 1 / np.sqrt(rest)
-            else:
-                return False
-    return True
-
-
-@inline
-def factor_upper(A: Array) -> Any:
-    """Replace A by the upper triangular U with U'U = A, for products of rows; False if A is not positive definite."""
-    for k in range(len(A)):
-        pivot = A[k, k]
-        if not pivot > 0:
-            return False
-        scale = A.dtype.type(1) / np.sqrt(pivot)
-        for j in range(k, len(A)):
-            A[k, j] *= scale
-        for i in range(k + 1, len(A)):
-            first = A[k, i]
-            for j in range(i, len(A)):
-                A[i, j] -= first * A[k, j]
-            A[i, k] = 0
-    return True
-
-
 @inline
 def trace_of_inverse(C: Array, H: Array) -> Any:
-    """The trace of (L L')^-1, at least 1 over the smallest eigenvalue; C from `factor`, H is work space."""
+    """The trace of (L L')^-1, at least 1 over the smallest eigenvalue; C has L, but 1 / L_ii; H is work space."""
     total = C.dtype.type(0)
     for i in range(len(C)):
         H[i] = 0
@@ -152,7 +122,7 @@ def trace_of_inverse(C: Array, H: Array) -> Any:
 
 @inline
 def solve_factored(C: Array, B: Array, column: Array) -> None:
-    """Compute B <- (L L')^-1 B; C from `factor`, column (d,) is work space."""
+    """Compute B <- (L L')^-1 B; C has L, but 1 / L_ii on the diagonal; column (d,) is work space."""
     d = len(C)
     for i in range(d):
         subtract_rows(B, i, C[i], B, 0, i)
