@@ -98,3 +98,17 @@ def test_a_refused_row_leaves_no_trace_in_its_block(method, refused, dtype):
             assert info.value.row == refused
             bases.append(projection(learner))
         assert abs(bases[0] - bases[1]).max() < 1e4 * np.finfo(dtype).eps
+
+
+def test_single_rows_of_a_basis_without_a_cholesky_factor():
+    """C'C of two columns that are nearly equal is not positive definite after rounding."""
+    near = np.eye(3, 2, dtype="float32")
+    near[:, 1] = [1, 1e-5, 0]
+    row = np.array([[0.7, 0.05, 0.7]], "float32")
+    one, other = (
+        ob.create("sanger", backend=backend, n_components=2, step_size=1e-3, dtype="float32", initial_basis=near)
+        .partial_fit(np.zeros((1, 3), "float32"))
+        .partial_fit(row)
+        for backend in ("numba", "numpy")
+    )
+    np.testing.assert_allclose(one.state()["basis"], other.state()["basis"], atol=1e-4)

@@ -1,8 +1,8 @@
 """Cholesky factors and solutions with them, by passes over four rows at a time.
 
-A factor L of A = L L' is stored together with L' in one symmetric array. On an AMD processor of family 25, LAPACK took
-1.3 to 1.8 times as long to factor 10 to 256 rows. BLAS took 1.7 to 6 times as long to solve for 10 to 128 rows, and
-0.45 to 1.05 times as long for more rows.
+A factor L of A = L L' is stored together with L' in one symmetric array. On an AMD processor with vectors of 64 bytes
+(znver4), LAPACK took 1.3 to 1.8 times as long to factor 10 to 256 rows, and as long for more. BLAS took 1.7 to 6 times
+as long to solve for 10 to 128 rows, and 0.45 to 1.05 times as long for large matrices.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from orfit_bench_numba._strip_products import subtract_combinations
 
 STRIP_SIZE, MIN_STRIP = 2**16, 64
 """Numbers in a strip of columns, which fits in the second-level cache, and its smallest width."""
-MAX_ROWS = 128
-"""Most rows for which forward substitution is faster than BLAS."""
+MAX_ROWS, MAX_SIZE = 128, 2**17
+"""Largest number of rows, and of numbers, of B for which substitution is faster than BLAS."""
 
 
 def solve_lower(L: Array, B: Array) -> Array:
     """Compute L^-1 B, overwriting B, for a lower triangular L."""
     if len(L) == 1:
         B /= L[0, 0]
-    elif len(L) <= MAX_ROWS:
+    elif is_small(B):
         substitute_forward(L, B)
     else:
         (trsm,) = get_blas_funcs(("trsm",), (B,))
@@ -34,9 +34,27 @@ def solve_lower(L: Array, B: Array) -> Array:
     return B
 
 
+def solve_upper(U: Array, B: Array) -> Array:
+    """Compute U^-1 B, overwriting B, for an upper triangular U."""
+    if is_small(B):
+        substitute_backward(U, B)
+    else:
+        (trsm,) = get_blas_funcs(("trsm",), (B,))
+        trsm(1, U.T, B.T, side=1, lower=1, overwrite_b=1)
+    return B
+
+
+def is_small(B: Array) -> bool:
+    """Whether substitution is faster than BLAS."""
+    return len(B) <= MAX_ROWS or B.size <= MAX_SIZE
+
+
 @compiled("W")
 def factor(A: Array) -> Any:
-    """Replace A by L and L' with L L' = A; return False if A is not positive definite."""
+    """Replace A by L and L' with L L' = A, reading only its upper triangle.
+
+    Returns False, and A has partly been overwritten, if A is not positive definite.
+    """
     return factor_inline(A)
 
 

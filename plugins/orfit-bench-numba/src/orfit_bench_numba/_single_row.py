@@ -36,7 +36,8 @@ def learn_sanger(C: Array, B: Array, G: Array, steps: Array, y: Array) -> Any:
     for j in range(k, len(G)):
         G[j, j] = 1
     add_products(C, y, x)
-    factor_inline(G)
+    if not factor_inline(G):
+        return False
     solve_transposed(G, x)
     for i in range(k - 1, -1, -1):
         x[i] = (x[i] - dot(G[i, i + 1 : k], x[i + 1 :])) / G[i, i]

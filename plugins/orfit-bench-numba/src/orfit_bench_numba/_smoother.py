@@ -17,13 +17,13 @@ from orfit_bench.kernels.guards import rounding_bound
 from orfit_bench.kernels.linalg import root_of
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._cholesky import factor, substitute_backward, substitute_forward
+from orfit_bench_numba._cholesky import factor, solve_lower, solve_upper
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._small_smoother import smooth_small, weighted_sum_of_squares
 from orfit_bench_numba._symmetric import copy_lower_to_upper, mirror_lower
 
 MAX_SMALL = 48
-"""Largest size of a state for which a compiled loop over the steps is faster than LAPACK."""
+"""Largest size of a state for which a compiled loop over the steps is faster than calls for each step."""
 
 
 def rts_smooth(
@@ -120,8 +120,8 @@ def solve_gain(G: Array, C: Array, unit: Array, P: Array, x: Array) -> float:
     G *= unit[:, None]
     smallest = least_eigenvalue(C, x, 10 * rounding_bound(P)) if factor(C) else 0.0
     if smallest > 10 * rounding_bound(P):
-        substitute_forward(C, G)
-        substitute_backward(C, G)
+        solve_lower(C, G)
+        solve_upper(C, G)
         return 1 / smallest
     values, W = np.linalg.eigh(unit[:, None] * P * unit)
     unknown = values > rounding_bound(P)

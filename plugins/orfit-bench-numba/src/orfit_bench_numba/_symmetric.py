@@ -21,8 +21,8 @@ MAX_OWN_PRODUCTS, MAX_COMBINED_ROWS = (24, 24) if has_fast_blas() else (40, 200)
 
 If BLAS uses vectors of 32 bytes, it took 1.3 to 1.6 times as long as combinations in double precision, and as long in
 single precision; larger matrices do not fit in the second-level cache. If BLAS uses vectors of 64 bytes, it took 0.6 to
-0.75 times as long as either of these on Intel processors, for 32 rows or more; on an AMD processor of family 25, it
-took 0.7 to 0.9 times as long in double precision (1.05 times from 128 rows), and 0.5 to 0.85 times in single precision.
+0.75 times as long as either of these on Intel processors, for 32 rows or more; on AMD's znver4, it took 0.7 to 0.9
+times as long in double precision (1.05 times from 128 rows), and 0.5 to 0.85 times in single precision.
 """
 PADDING = 8
 """Padding of a row of work space: rows whose length is a power of two would share few cache lines."""
