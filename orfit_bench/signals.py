@@ -57,7 +57,8 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
     earlier = signal[:0] if before is None else _read_signal(before, "before")
     n, channels = len(signal), signal.shape[1:]
     if earlier.shape[1:] != channels:
-        raise ValueError(f"before: got shape {earlier.shape}, want {('k', *channels)} as u has shape {signal.shape}")
+        want = f"(k, {channels[0]})" if channels else "(k,)"
+        raise ValueError(f"before: got shape {earlier.shape}, want {want} as u has shape {signal.shape}")
     earlier = earlier[max(0, len(earlier) - taps + 1) :]
     line = np.zeros((n + taps - 1, *channels), np.result_type(signal, earlier))  # the newest sample first
     line[:n] = signal[::-1]
@@ -175,6 +176,7 @@ class DelayLine:
         """Refuse anything but a finite sample."""
         if self._width == 1 and isinstance(sample, self._numbers):
             size: Any = abs(sample)
+            size = size.item() if isinstance(size, np.generic) else size  # float32 does not hold the limit of float64
             if not size <= self._largest:  # refuses NaN too
                 raise ValueError(f"sample: got {sample}, want a number that is finite in {self._buffer.dtype}")
             return
@@ -185,7 +187,8 @@ class DelayLine:
             raise TypeError(f"sample: got dtype {values.dtype}, want numbers that {self._buffer.dtype} holds{hint}")
         if values.shape != (self._width,) and not (self._width == 1 and values.shape == ()):
             raise ValueError(f"sample: got shape {values.shape}, want ({self._width},), one number per channel")
-        if not (np.abs(values) <= self._largest).all():
+        sizes = np.abs(values)
+        if not (sizes.astype(np.promote_types(sizes.dtype, float)) <= self._largest).all():
             raise ValueError(f"sample: got {sample}, want numbers that are finite in {self._buffer.dtype}")
 
 

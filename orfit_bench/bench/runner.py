@@ -109,8 +109,8 @@ def run(
         raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
     if memory_limit is not None and not memory_limit >= LEAST_MEMORY:
         raise ValueError(
-            f"memory_limit={memory_limit}: want at least {LEAST_MEMORY:.0f} bytes ({LEAST_MEMORY / 1e9:g} GB), which "
-            f"threads that read files need"
+            f"memory_limit={memory_limit}: want at least {LEAST_MEMORY:.0f} bytes ({LEAST_MEMORY / 1e9:g} GB): the "
+            f"threads that read files need them"
         )
     if timed is None:
         timed = jobs == 1 and client is None
@@ -143,7 +143,9 @@ def _check_executor(isolate: bool, jobs: int, timed: bool, client: Any) -> None:
     if jobs < 1:
         raise ValueError(f"jobs={jobs}: want an integer >= 1")
     if jobs > 1 and timed:
-        raise ValueError(f"jobs={jobs}: cells that run at the same time cannot be timed: pass timed=False, or jobs=1")
+        raise ValueError(
+            f"jobs={jobs}: cells that run at the same time cannot be timed: pass timed=False (--untimed), or jobs=1"
+        )
     if client is not None and not hasattr(client, "submit"):
         raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
     if client is not None and (jobs > 1 or not isolate):

@@ -140,10 +140,11 @@ def conform_command(
 
 def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
     """Print the checks that apply to the selection, with what they test."""
-    from orfit_bench.conformance.plan import checks_of, select_pairs
+    from orfit_bench.conformance.plan import checks_of, validate_selection
     from orfit_bench.report.conformance import checks_table
 
-    methods = dict.fromkeys(method for _, method in select_pairs(names, chosen["backends"]))
+    pairs = validate_selection(names, chosen["backends"], chosen["dtypes"], chosen["only"], chosen["seed"])
+    methods = dict.fromkeys(method for _, method in pairs)
     found = {one.name: one for method in methods for one in checks_of(method)}
     show(checks_table([one for one in found.values() if not chosen["only"] or one.name in chosen["only"]]))
 

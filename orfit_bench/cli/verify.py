@@ -28,8 +28,9 @@ def verify_command(files: tuple[Path, ...]) -> None:
 
     Results are those of `run`, `merge` and `reproduce`.
 
-    Every array, record and file has a digest (SHA-256), which is compared with the content. Nothing is executed, and no
-    plugin is needed. A digest shows damage, not who wrote the file.
+    Every array, record and file has a digest (SHA-256), which is compared with the content; of a state, these are the
+    settings and the arrays. Nothing is executed, and no plugin is needed. A digest shows damage, not who wrote the
+    file.
 
     \b
     Examples:

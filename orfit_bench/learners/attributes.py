@@ -59,7 +59,9 @@ class Attributes:
         Later tables may have the same columns in any order; other columns are refused.
         """
         if self._state is None or not self._state.feature_names:
-            raise AttributeError("feature_names_in_ is known once the first rows come as a table with named columns")
+            raise AttributeError(
+                "feature_names_in_ is known once the first rows have come as a table with named columns"
+            )
         return np.array(self._state.feature_names, object)
 
     @property

@@ -81,7 +81,10 @@ class Learner(Stored):
         array([1.6, 2.8])
         """
         if not isinstance(other, Learner):
-            raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
+            kind = type(other).__name__
+            raise ValueError(
+                f"merge: the learners differ in method: {self.method.name} and {kind}, which is no learner"
+            )
         self._replace_state(merged(self.rule, self._usable(), other.rule, other.live_state))
         if self._state:
             self.rule.warn_of_lost_precision(self._state)

@@ -238,7 +238,8 @@ def _from_header(head: dict[str, Any], arrays: dict[str, Any], where: str, repla
             return cast(AnyLearner, fleet_from_header(head, arrays, replaced.backend))  # types name learners only
     model = as_model(replaced.model or model_named(head.get("model")) or LINEAR)
     if model.name != (wanted := head.get("model")):
-        raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
+        remedy = "leave model= out" if wanted == LINEAR.name else "pass model="
+        raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: {remedy}")
     with _located(where):
         blank = create(
             head["method"],

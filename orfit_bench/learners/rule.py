@@ -157,12 +157,13 @@ class Rule(Configuration):
         if not self.is_linear:
             scale = f"Check that {self.model.name} and its derivatives are finite for this row. {scale}"
         smaller = "use a smaller step_size, " if "step_size" in self.settings else ""
+        others = [name for name in self.settings if name != "step_size"]
+        change = f"or choose other settings ({', '.join(others)})" if others else "or choose another method"
         wider = "use dtype='float64', " if self.dtype == np.float32 else ""
         return DivergedError(
-            f"{self.method.name} diverged at step {step}, row {row} of this call: the step would not be "
-            f"finite, or its numbers have too few digits left, so it was not applied; the state before it is kept. "
-            f"{scale}, {wider}{smaller}or choose other settings "
-            f"({', '.join(self.settings) or 'this method has none'})",
+            f"{self.method.name} diverged at step {step}, row {row} of this call: the step would not be finite, or "
+            f"would leave too few digits. It was not applied, and the state before it is kept. "
+            f"{scale}, {wider}{smaller}{change}",
             step,
             row,
         )

@@ -23,6 +23,8 @@ from orfit_bench.spec.model import LINEAR, Model, as_transition
 Array = Any
 OWN = ("fit_intercept", "center", "whiten", "model", "backend", "random_state")
 """Parameters of estimators that are not settings of their methods."""
+SWITCHES = {"fit_intercept", "center", "whiten"}
+"""Parameters that are True or False."""
 LATER = ("whiten",)
 """Parameters that can change after the first rows, since learning does not depend on them."""
 
@@ -46,6 +48,9 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
     def _begin_learner(self) -> None:
         """Create a learner with the current parameters, which it keeps."""
         parameters, seed = self.get_params(deep=False), self.random_state
+        for name in SWITCHES & set(parameters):
+            if not isinstance(parameters[name], (bool, np.bool_)):
+                raise TypeError(f"{name}={parameters[name]!r}: want True or False")
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
         model = self._model(parameters)

@@ -132,9 +132,17 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         -------
         ndarray, shape (n, d)
             Rows.
+
+        Raises
+        ------
+        ValueError
+            If X does not have k columns.
         """
         self._check_is_fitted()
-        return np.asarray(X, float) * self._scale() @ self.components_ + self.mean_
+        coordinates, k = np.asarray(X, float), len(self.components_)
+        if coordinates.ndim != 2 or coordinates.shape[1] != k:
+            raise ValueError(f"X: got shape {coordinates.shape}, want (n, {k}), a column for each row of components_")
+        return coordinates * self._scale() @ self.components_ + self.mean_
 
     @property
     def _n_features_out(self) -> int:

@@ -125,11 +125,18 @@ def _wrong_digests(digests: Any, given: Mapping[str, HostArray]) -> str:
     return ""
 
 
+END, END_SIZE = b"PK\x05\x06", 22
+"""The first bytes and the size of the last record of a .zip file without a comment."""
+
+
 def _read_members(raw: BinaryIO) -> dict[str, HostArray]:
     """The arrays of an .npz file. Sizes are compared with that of the file before anything is allocated."""
     size = os.fstat(raw.fileno()).st_size
     if not zipfile.is_zipfile(raw):
         raise ValueError("it is not an .npz file, or is cut short")
+    raw.seek(-END_SIZE, os.SEEK_END)
+    if not raw.read().startswith(END):
+        raise ValueError("there are other bytes after its end")
     found: dict[str, HostArray] = {}
     with zipfile.ZipFile(raw) as archive:
         members = archive.infolist()

@@ -9,6 +9,7 @@ from typing import Any
 
 from orfit_bench.tables.names import check_distinct
 
+UTF_16 = "text in UTF-16"
 MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow's file format",
@@ -17,8 +18,8 @@ MAGIC = {
     b"\x93NUMPY": "NPY",
     b"PK\x03\x04": "a ZIP archive, such as .npz or .xlsx",
     b"\x1f\x8b": "gzip",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
     b"\x89HDF": "HDF5",
     b"SQLite format 3": "SQLite",
 }
@@ -56,7 +57,8 @@ def check_content(path: str, kind: str) -> None:
     if found in WANTED[kind]:
         return
     described = f"it begins as {found}" if found else "it does not begin as such a file"
-    raise ValueError(f"{path}: by its ending this is {NAMES[kind]}, but {described}: rename it, or write it again")
+    remedy = "convert it to UTF-8" if found == UTF_16 else "rename it, or write it again"
+    raise ValueError(f"{path}: by its ending this is {NAMES[kind]}, but {described}: {remedy}")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,7 @@ def check_rows_agree(X: Any, value: Any, argument: str, axes: int = 1) -> None:
     for axis in range(axes):
         one, other = _labels(X, axis), _labels(value, axis)
         if one is not None and other is not None and _are_permuted(one, other):
-            row = int((one != other).argmax())
-            here, there = (index[row : row + 1].tolist()[0] for index in (other, one))
+            row, here, there = _first_difference(other.tolist(), one.tolist())
             raise ValueError(
                 f"{argument}: its rows have the labels of X in another order: row {row} has {here!r}, in X {there!r}. "
                 f"Put them in the same order, or pass {argument}.to_numpy() if they are in order"
@@ -45,9 +45,26 @@ def _are_permuted(one: Any, other: Any) -> bool:
     if one.is_monotonic_increasing and other.is_monotonic_increasing:  # pandas caches this with an index
         return False
     try:
-        return bool(one.sort_values().equals(other.sort_values()))
+        if one.dtype == other.dtype:
+            return bool(one.sort_values().equals(other.sort_values()))
     except TypeError:  # labels without an order
+        pass
+    a, b = one.tolist(), other.tolist()
+    try:
+        return Counter(a) == Counter(b) and not all(map(_are_equal, a, b))
+    except TypeError:  # labels without a hash
         return False
+
+
+def _first_difference(labels: list[Any], wanted: list[Any]) -> tuple[int, Any, Any]:
+    """The first position at which two lists of labels differ, with both labels."""
+    return next((i, a, b) for i, (a, b) in enumerate(zip(labels, wanted, strict=True)) if not _are_equal(a, b))
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    """Whether two labels are equal, where a missing label equals itself."""
+    equal = a == b  # for some missing labels this is missing too
+    return a is b or (isinstance(equal, bool | np.bool_) and bool(equal))
 
 
 def _check_dimensions(X: Any, value: Any, argument: str, axes: int) -> None:

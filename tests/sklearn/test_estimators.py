@@ -337,6 +337,24 @@ def test_metadata_routing():
     np.testing.assert_array_equal(search.best_estimator_.predict(X), want.predict(X))
 
 
+@pytest.mark.parametrize("shape", [(2, 1), (2, 3), (2,), ()])
+@pytest.mark.parametrize("method", ["oja", "incremental_pca"])
+def test_coordinates_of_another_shape_are_refused(method, shape):
+    X, _ = data()
+    fitted = ESTIMATORS[method](n_components=2).fit(X)
+    with pytest.raises(ValueError, match=r"want \(n, 2\), a column for each row of components_"):
+        fitted.inverse_transform(np.ones(shape))
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [("rls", "fit_intercept"), ("class_rls", "fit_intercept"), ("oja", "center"), ("oja", "whiten")]
+)
+def test_switches_are_true_or_false(method, name):
+    X, y = data()
+    with pytest.raises(TypeError, match=f"{name}='False': want True or False"):
+        ESTIMATORS[method](**{name: "False"}).fit(X, y > 0 if method == "class_rls" else y)
+
+
 def test_divergence_is_an_error_that_says_so():
     X, y = data()
     with pytest.raises(ValueError, match="lms diverged at step"):

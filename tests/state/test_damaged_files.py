@@ -80,6 +80,11 @@ def test_a_file_cut_short(saved: Path) -> None:
         refused(saved, "not a complete state saved by orfit_bench")
 
 
+def test_bytes_after_the_end_are_refused(saved: Path) -> None:
+    saved.write_bytes(saved.read_bytes() + b"junk")
+    refused(saved, "there are other bytes after its end")
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_file_with_a_flipped_byte(saved: Path, same_state: Same) -> None:
     """It is refused, unless the byte has no meaning (for example a date in the archive)."""

@@ -74,7 +74,7 @@ def test_rows_that_only_one_side_labels_are_taken_in_order() -> None:
         (range(6), range(10, 16)),
         (TIMES, TIMES + pd.Timedelta(days=1)),  # the target of the next day
         (TIMES.tz_localize("UTC"), TIMES.tz_localize("UTC").tz_convert("Asia/Tokyo")),
-        (["u", 1, None, "v", 2, "w"], ["v", 1, None, "u", 2, "w"]),  # labels without an order
+        (["u", 1, None, "v", 2, "w"], ["v", 1, None, "u", 2, "x"]),  # labels without an order
         (pd.array([1, 2, pd.NA, 4, 5, 6], "Int64"), pd.array([1, 2, 3, 4, 5, 6], "Int64")),
     ],
     ids=["later numbers", "later times", "time zones", "mixed", "missing"],
@@ -83,6 +83,23 @@ def test_other_labels_are_taken_by_their_places(of_rows: Any, of_targets: Any) -
     X = frame(of_rows)
     y = pd.Series(X["a"].to_numpy(), index=of_targets)
     assert ob.create("rls").partial_fit(X, y, sample_weight=y.abs()).n_samples_seen_ == 6
+
+
+@pytest.mark.parametrize(
+    ("of_rows", "of_targets"),
+    [
+        (range(6), pd.array(TURNED, "Int64")),
+        (TIMES.tz_localize("UTC"), TIMES.tz_localize("UTC").tz_convert("Asia/Tokyo")[TURNED]),
+        (["u", 1, None, "v", 2, "w"], ["v", 1, None, "u", 2, "w"]),  # labels without an order
+        (pd.array([1, 2, pd.NA, 4, 5, 6], "Int64"), [1.0, 2, 4, pd.NA, 5, 6]),
+    ],
+    ids=["numbers", "time zones", "mixed", "missing"],
+)
+def test_labels_of_other_dtypes_in_another_order_are_refused(of_rows: Any, of_targets: Any) -> None:
+    X = frame(of_rows)
+    y = pd.Series(X["a"].to_numpy(), index=of_targets)
+    with pytest.raises(ValueError, match="in another order: row"):
+        ob.create("rls").partial_fit(X, y)
 
 
 def test_labels_of_xarray_are_read_by_every_learner() -> None:

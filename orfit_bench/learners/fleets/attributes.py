@@ -51,7 +51,9 @@ class Attributes:
     def feature_names_in_(self) -> np.ndarray[Any, Any]:
         """Names of the columns of X (d,), an array of objects, once rows came as a table; all members share them."""
         if self.live_state is None or not self.live_state.feature_names:
-            raise AttributeError("feature_names_in_ is known once the first rows come as a table with named columns")
+            raise AttributeError(
+                "feature_names_in_ is known once the first rows have come as a table with named columns"
+            )
         return np.array(self.live_state.feature_names, object)
 
     @property

@@ -40,7 +40,7 @@ class Membership(Attributes):
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise TypeError(f"fleet: got the index {i!r}, want an integer")
         if not -len(self) <= i < len(self):
-            raise IndexError(f"fleet: there is no member {i}, it has {len(self)}")
+            raise IndexError(f"fleet: there is no member {i}: the numbers are 0 to {len(self) - 1}")
         return int(i) % len(self)
 
     @by_one_thread

@@ -28,6 +28,7 @@ def test_exit_status_is_1_if_nothing_ran():
         (("olja",), "no method, backend, plugin, stream, metric or experiment is named 'olja'. Did you mean 'oja'?"),
         (("--backend", "nunpy"), "no backend 'nunpy'. Did you mean 'numpy'?"),
         (("lms", "--check", "any_chunk"), "no check 'any_chunk'. Did you mean 'any_chunking'?"),
+        (("lms", "--list", "--check", "any_chunk"), "no check 'any_chunk'. Did you mean 'any_chunking'?"),
         (("lms", "--dtype", "float16"), "dtype='float16': want one of float64, float32"),
         (("lms", "--seed", "-1"), "seed=-1: want an integer >= 0"),
         (("lms", "--seed", "x"), "'x' is not a valid integer"),
