@@ -38,6 +38,9 @@ def find_metric_defects(metric: Metric) -> Iterator[str]:
     for method, value in found.values.items():
         if value is not None and not _is_finite(value):
             yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
+    for method, value in _measured(metric, KINDS_OF_RECORDS, has_test=False).values.items():
+        if value is not None and not _is_finite(value):
+            yield f"it is {value!r} for {method} on a stream without a test set, want a finite number or None"
     for method, needed in found.memory.items():
         if not (_is_finite(needed) and needed >= 0):
             yield f"memory returned {needed!r} for {method}, want a number of bytes"
@@ -64,10 +67,10 @@ class MeasuredRecords(NamedTuple):
         return MeasuredRecords(self.values | other.values, self.memory | other.memory, self.changed + other.changed)
 
 
-def _measured(metric: Metric, methods: Iterable[str]) -> MeasuredRecords:
+def _measured(metric: Metric, methods: Iterable[str], has_test: bool = True) -> MeasuredRecords:
     """The results of the metric for the records of these methods, if they can learn."""
     found = MeasuredRecords({}, {}, [])
-    for record in _records(methods):
+    for record in _records(methods, has_test):
         name, before = record.learner.rule.method.name, record.learner.state().copy(deep=True)
         if metric.memory:
             found.memory[name] = metric.memory(record)
@@ -84,8 +87,8 @@ def _read_only(values: Any) -> NDArray[Any]:
     return array
 
 
-def _records(methods: Iterable[str]) -> Iterator[Record]:
-    """Records of learners of these methods, with two tasks and a test set; methods that cannot learn are left out."""
+def _records(methods: Iterable[str], has_test: bool) -> Iterator[Record]:
+    """Records of learners of these methods, with two tasks and maybe a test set, without those that cannot learn."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal(ROWS)
     for method in methods:
@@ -93,7 +96,7 @@ def _records(methods: Iterable[str]) -> Iterator[Record]:
         targets = None if not traits.supervised else (y > 0).astype(int) if traits.labels else y
         rows = _read_only(X)
         learned, held_out = (None, None) if targets is None else (_read_only(targets[:30]), _read_only(targets[30:]))
-        data = Data(rows[:30], learned, test=(rows[30:], held_out), tasks=(0, 15, 30))
+        data = Data(rows[:30], learned, test=(rows[30:], held_out) if has_test else None, tasks=(0, 15, 30))
         try:
             learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
         except Exception:  # the checks of this method report it
@@ -104,7 +107,7 @@ def _records(methods: Iterable[str]) -> Iterator[Record]:
             seconds=0.01,
             rows_learned=30,
             rows=_read_only([15, 30]),
-            test_error=_read_only([0.5, 0.25]),
+            test_error=_read_only([0.5, 0.25] if has_test else [np.nan, np.nan]),
             task_error=_read_only([[0.5, np.nan], [0.4, 0.3]]),
             stream_error=0.4,
             a_priori=_read_only([0.5] * 30) if method == "rls" else None,

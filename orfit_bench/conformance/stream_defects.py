@@ -40,7 +40,10 @@ HELD_OUT = READERS | {"regression": READERS["filter"]}
 
 
 def find_stream_defects(stream: Stream) -> Iterator[str]:
-    """Yield the defects: differing loads, wrong shapes, numbers that are not finite, a y that does not match offers."""
+    """Yield the defects: differing loads, wrong shapes, numbers that are not finite, a y that does not match offers.
+
+    An ignored number of rows is one too.
+    """
     reason = stream.probe()
     if reason is not None and not isinstance(reason, str):
         yield f"probe() returned {type(reason).__name__}, want a text: empty if the data can be loaded"
@@ -59,6 +62,20 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
         yield f"it declares offers={stream.offers!r}, but y is {'None' if second.y is None else 'not None'}"
     elif not wrong:
         yield from _find_refusals(stream, second)
+        yield from _find_ignored_rows(stream, len(second.X))
+
+
+def _find_ignored_rows(stream: Stream, rows: int) -> Iterator[str]:
+    """Yield a defect if the setting n, the number of rows of `--rows`, does not change the number of rows."""
+    fewer = rows // 2
+    if fewer == 0 or all(setting.name != "n" for setting in stream.settings):
+        return
+    try:
+        found = len(stream.load(n=fewer).X)
+    except (TypeError, ValueError):  # it needs more rows
+        return
+    if found == rows:
+        yield f"n={fewer} gives {found} rows, as without it: let `make` use its setting n, or leave the setting out"
 
 
 def _copies(part: Any) -> list[Any]:

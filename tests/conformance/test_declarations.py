@@ -10,7 +10,7 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.conformance import check_experiment, check_metric, check_model, check_stream, conform
 from orfit_bench.conformance.declarations import check_plugins
-from orfit_bench.spec import Data, Experiment, Metric, Stream
+from orfit_bench.spec import Data, Experiment, Integer, Metric, Setting, Stream
 
 X, Y = np.ones((6, 2)), np.arange(6.0)
 KEPT = np.ones((6, 2))
@@ -85,6 +85,25 @@ def test_a_probe_that_fails_is_a_fault(probe, found):
 
 
 @pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda n: Data(np.ones((n, 1)), np.ones(n)), None),
+        (lambda n: Data(np.ones((40, 1)), np.ones(40)), "n=20 gives 40 rows, as without it"),
+        (lambda n: Data(np.ones((n, 1)), np.ones(n)) if n == 40 else 1 / (n > 40), "raised ZeroDivisionError"),
+        (lambda n: Data(np.ones((max(n, 30), 1)), np.ones(max(n, 30))), None),
+    ],
+)
+def test_streams_use_their_number_of_rows(make, found):
+    faults = check_stream(Stream("s", "", make, settings=(Setting("n", Integer(1), 40, "number of rows"),)))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+def test_streams_may_refuse_few_rows():
+    rows = Setting("n", Integer(30), 40, "number of rows")
+    assert check_stream(Stream("s", "", lambda n: Data(np.ones((n, 1)), np.ones(n)), settings=(rows,))) == []
+
+
+@pytest.mark.parametrize(
     ("change", "found"),
     [
         ({}, None),
@@ -94,6 +113,11 @@ def test_a_probe_that_fails_is_a_fault(probe, found):
         ({"measure": lambda record: None}, "None for each of rls, class_rls, oja"),
         ({"measure": lambda record: 1 / 0}, "ZeroDivisionError"),
         ({"measure": lambda record: sys.exit(3)}, "raised SystemExit: 3"),
+        ({"measure": lambda record: len(record.data.test[0])}, "raised TypeError"),
+        (
+            {"measure": lambda record: record.test_error[-1]},
+            "is np.float64(nan) for rls on a stream without a test set",
+        ),
         ({"measure": lambda r: float(r.learner.copy().partial_fit(r.data.X, r.data.y).n_samples_seen_)}, None),
         (
             {"measure": lambda r: float(r.learner.partial_fit(r.data.X, r.data.y).n_samples_seen_)},
