@@ -35,7 +35,7 @@ def once(data: Data | Pair) -> Data:
     Parameters
     ----------
     data : Data or (X, y)
-        The data of a stream, or X (n, d) with y (n,) or (n, c).
+        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets.
 
     Returns
     -------
@@ -44,6 +44,8 @@ def once(data: Data | Pair) -> Data:
 
     Raises
     ------
+    TypeError
+        If `data` is neither Data nor a pair.
     ValueError
         If X and y have different numbers of rows.
 
@@ -54,6 +56,8 @@ def once(data: Data | Pair) -> Data:
     """
     if isinstance(data, Data):
         found = data
+    elif not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise TypeError(f"data: got {type(data).__name__}, want Data or a pair (X, y); (X, None) for rows only")
     else:
         X, y = data
         found = Data(np.asarray(X), None if y is None else np.asarray(y))
@@ -67,7 +71,7 @@ def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
     Parameters
     ----------
     data : Data or (X, y)
-        The data of a stream, or X (n, d) with y (n,) or (n, c).
+        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets.
     n : int
         Number of rows to draw.
     seed : int
@@ -80,6 +84,8 @@ def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
 
     Raises
     ------
+    TypeError
+        As in `once`.
     ValueError
         If the data have no rows, or n < 1.
 
@@ -101,7 +107,7 @@ def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
     Parameters
     ----------
     data : Data or (X, y)
-        The data of a stream, or X (n, d) with y (n,) or (n, c).
+        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets.
     passes : int
         Number of passes.
     seed : int
@@ -114,6 +120,8 @@ def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
 
     Raises
     ------
+    TypeError
+        As in `once`.
     ValueError
         If passes < 1.
 

@@ -85,6 +85,15 @@ def about_learner(method: Method, name: str) -> str:
     return _about_kind(method, name)
 
 
+def about_fleet(method: Method, name: str) -> str:
+    """Why fleets of a method lack an attribute, and what has it instead; empty for an unknown name."""
+    if name in OF_SINGLE_ROWS:
+        return "its methods read a row of every member, X (N, 1, d), or rows of some with which=; fleet[i] is a learner"
+    if advice := about_learner(method, name):
+        return f"members are learners, learner = fleet[i]; {advice}"
+    return f"members have it: fleet[i].{name}" if name in (*OF_LABELS, *OF_SUBSPACES) else ""
+
+
 def about_estimator(method: Method, name: str) -> str:
     """Why the estimator of a method lacks an attribute, and what has it instead; empty for an unknown name."""
     if name in OF_SINGLE_ROWS:

@@ -52,6 +52,13 @@ def test_once_is_the_data():
     assert ob.sampling.once(data) is data
 
 
+@pytest.mark.parametrize("data", [np.ones((2, 3)), (np.ones((2, 3)),), np.ones((3, 2)), 5])
+def test_data_that_are_no_pair_are_refused(data):
+    """An array of two rows would be taken as X and y."""
+    with pytest.raises(TypeError, match=r"data: got .*, want Data or a pair \(X, y\); \(X, None\) for rows only"):
+        ob.sampling.reshuffled(data, 1)
+
+
 @given(n=st.integers(0, 20), passes=st.integers(1, 4), seed=st.integers(0, 2**70))
 def test_reshuffled_visits_every_row_once_a_pass(n, passes, seed):
     order = visits(ob.sampling.reshuffled(numbered(n), passes, seed))

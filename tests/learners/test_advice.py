@@ -59,6 +59,23 @@ def test_a_missing_attribute_is_explained(name, method, make):
         assert "object has no attribute" not in str(error.value)
 
 
+@pytest.mark.parametrize("method", ["rls", "class_rls", "kalman", "oja"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_attribute_of_a_fleet_is_explained(name, method):
+    fleet = ob.fleet(method, 2, backend="numpy")
+    if not hasattr(type(fleet), name):
+        with pytest.raises(AttributeError, match=f"a fleet of {method} has no {name}: "):
+            getattr(fleet, name)
+
+
+def test_a_fleet_without_an_attribute_is_copied_and_has_no_other():
+    fleet = ob.fleet("rls", 2, backend="numpy").partial_fit(np.ones((2, 3, 1)), np.ones((2, 3)))
+    for other in (copy.copy(fleet), copy.deepcopy(fleet), pickle.loads(pickle.dumps(fleet))):
+        assert other.n_samples_seen_.tolist() == [3, 3]
+    with pytest.raises(AttributeError, match="object has no attribute 'nonsense'"):
+        _ = fleet.nonsense
+
+
 def test_what_the_advice_names_is_there():
     oja = learner("oja")
     with pytest.raises(AttributeError, match=r"ob\.pipeline\(ob\.Standardizer\(scale=False\), learner\)") as error:
