@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import orfit_bench as ob
+from orfit_bench.errors import with_place
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.targets import EncodedRows, with_labels, with_numbers, without_targets
 from orfit_bench.spec import Data, Stream
@@ -49,6 +51,9 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
         yield f"probe() returned {type(reason).__name__}, want a text: empty if the data can be loaded"
     if reason:
         return
+    if refused := _refused_settings(stream):
+        yield refused
+        return
     first = stream.load()
     before = {part: _copies(getattr(first, part)) for part in PARTS}
     second = stream.load()
@@ -63,6 +68,18 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
     elif not wrong:
         yield from _find_refusals(stream, second)
         yield from _find_ignored_rows(stream, len(second.X))
+
+
+def _refused_settings(stream: Stream) -> str:
+    """Why `make` cannot be called with the settings of the stream; empty if it can."""
+    names = [setting.name for setting in stream.settings]
+    try:
+        inspect.signature(stream.make).bind(**dict.fromkeys(names))
+    except TypeError as error:
+        return f"{with_place(stream.make)} cannot be called with its settings ({', '.join(names) or 'none'}): {error}"
+    except ValueError:  # a function without a signature
+        pass
+    return ""
 
 
 def _find_ignored_rows(stream: Stream, rows: int) -> Iterator[str]:

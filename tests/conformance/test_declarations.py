@@ -1,6 +1,7 @@
 """Checks of streams, metrics and models find faults."""
 
 import itertools
+import re
 import sys
 from dataclasses import replace
 
@@ -96,6 +97,19 @@ def test_a_probe_that_fails_is_a_fault(probe, found):
 def test_streams_use_their_number_of_rows(make, found):
     faults = check_stream(Stream("s", "", make, settings=(Setting("n", Integer(1), 40, "number of rows"),)))
     assert (found in faults[0]) if found else (faults == [])
+
+
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda: Data(X, Y), r"cannot be called with its settings \(n\): got an unexpected keyword argument 'n'"),
+        (lambda n, d: Data(X, Y), "missing a required argument: 'd'"),
+    ],
+)
+def test_streams_take_their_settings(make, found):
+    faults = check_stream(Stream("s", "", make, settings=(Setting("n", Integer(1), 40, "number of rows"),)))
+    assert len(faults) == 1
+    assert re.search(found, faults[0])
 
 
 def test_streams_may_refuse_few_rows():
