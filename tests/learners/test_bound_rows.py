@@ -15,7 +15,7 @@ from orfit_bench.conformance.inspection import with_kernel
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 D = 3
-METHODS = ["lms", "nlms", "one_step_sgd", "sgd", "rls", "ridge", "icl", "ogd", "orfit"]
+METHODS = ["lms", "nlms", "one_step_sgd", "sgd", "rls", "ridge", "icl", "ogd", "orfit", "apa"]
 each_method = pytest.mark.parametrize("method", METHODS)
 
 

@@ -6,15 +6,18 @@ SVD. All write w and the window.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench_numba import _complex_apa, _tall_apa
 from orfit_bench_numba._apa_fleets import make_apa_fleet_learn
 from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, learn_rows
 from orfit_bench_numpy import apa as reference
@@ -118,6 +121,21 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
         return learned
 
     return learn
+
+
+def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+    """A function that learns rows of real numbers with one output; None while the arrays of the window still grow."""
+    has_room = len(s.rows) >= p.projection_order
+    return partial(learn_numbers, s, p) if has_room and s.w.dtype.kind == "f" else None
+
+
+def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
+    """Learn rows with one output; NOT_FINITE, and nothing is changed, if a number is not finite."""
+    with np.errstate(all="ignore"):  # a bound function is called without
+        if not (is_finite(X) and is_finite(y)):
+            return NOT_FINITE
+        steps = p._replace(step_size=np.full(len(X), p.step_size[0]))
+        return learn(s, X, y[:, None], steps, out[:, None] if len(out) else None)
 
 
 def bind_tall_row(s: Any, step: Array, order: int, limits: tuple[float, ...]) -> Callable[[Array, float], int]:
