@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
@@ -55,6 +55,18 @@ def refuse_assignment(learner: object, name: str, method: Method) -> NoReturn:
     )
 
 
+def find_attribute(owner: object, name: str, kind: str, about: Callable[[Method, str], str]) -> Any:
+    """The result of `__getattr__`: AttributeError says what has an attribute that objects of this kind lack.
+
+    If they have it as a property, the property raises its own error again.
+    """
+    if not name.startswith("_") and not hasattr(type(owner), name):
+        method = vars(owner).get("method")  # not yet there in a copy that is being made
+        if method and (advice := about(method, name)):
+            raise AttributeError(f"a {kind} of {method.name} has no {name}: {advice}", name=name, obj=owner)
+    return object.__getattribute__(owner, name)
+
+
 def _settings(method: Method) -> set[str]:
     return {setting.name for setting in method.settings}
 
@@ -88,7 +100,7 @@ def about_learner(method: Method, name: str) -> str:
 def about_fleet(method: Method, name: str) -> str:
     """Why fleets of a method lack an attribute, and what has it instead; empty for an unknown name."""
     if name in OF_SINGLE_ROWS:
-        return "its methods read a row of every member, X (N, 1, d), or rows of some with which=; fleet[i] is a learner"
+        return "pass a row for each member, X (N, 1, d), or rows for some of them with which=; fleet[i] is a learner"
     if advice := about_learner(method, name):
         return f"members are learners, learner = fleet[i]; {advice}"
     return f"members have it: fleet[i].{name}" if name in (*OF_LABELS, *OF_SUBSPACES) else ""

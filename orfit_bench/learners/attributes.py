@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.learners.advice import FIXED, about_learner, refuse_assignment
+from orfit_bench.learners.advice import FIXED, about_learner, find_attribute, refuse_assignment
 from orfit_bench.learners.permits import DISCARDED
 from orfit_bench.learners.readiness import begun, usable
 from orfit_bench.learners.rule import Rule
@@ -87,12 +87,8 @@ class Attributes:
     if not TYPE_CHECKING:  # type checkers are to report unknown attributes
 
         def __getattr__(self, name: str) -> Any:
-            """Say what has an attribute that this learner lacks, or let the property raise its own AttributeError."""
-            if not name.startswith("_") and not hasattr(type(self), name):
-                method = vars(self).get("method")  # not yet there in a copy that is being made
-                if method and (advice := about_learner(method, name)):
-                    raise AttributeError(f"a learner of {method.name} has no {name}: {advice}", name=name, obj=self)
-            return object.__getattribute__(self, name)
+            """Raise an AttributeError that says what has the attribute, or that of the property."""
+            return find_attribute(self, name, "learner", about_learner)
 
         def __setattr__(self, name: str, value: object) -> None:
             """Refuse settings and attributes that follow from them: the rule would not change."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.learners.advice import FIXED, about_fleet, refuse_assignment
+from orfit_bench.learners.advice import FIXED, about_fleet, find_attribute, refuse_assignment
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.readiness import begun, usable
@@ -27,12 +27,8 @@ class Attributes:
     if not TYPE_CHECKING:  # type checkers are to report unknown attributes
 
         def __getattr__(self, name: str) -> Any:
-            """Say what has an attribute that this fleet lacks, or let the property raise its own AttributeError."""
-            if not name.startswith("_") and not hasattr(type(self), name):
-                method = vars(self).get("method")  # not yet there in a copy that is being made
-                if method and (advice := about_fleet(method, name)):
-                    raise AttributeError(f"a fleet of {method.name} has no {name}: {advice}", name=name, obj=self)
-            return object.__getattribute__(self, name)
+            """Raise an AttributeError that says what has the attribute, or that of the property."""
+            return find_attribute(self, name, "fleet", about_fleet)
 
         def __setattr__(self, name: str, value: object) -> None:
             """Refuse settings and attributes that follow from them: the members' rules would not change."""
