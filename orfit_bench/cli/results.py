@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from orfit_bench.cli.output import say, show, with_columns, with_wide
+from orfit_bench.cli.output import describe_count, say, show, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 
@@ -149,7 +149,7 @@ def merge_command(files: Sequence[Path], output: Path) -> None:
     ensure_writable(output)
     table = collection.merge([load(file) for file in files])
     results.write(table, output)
-    say(f"{table.sizes['cell']} cells of {len(files)} files. Results: {output}")
+    say(f"{describe_count(table.sizes['cell'], 'cell')} of {describe_count(len(files), 'file')}. Results: {output}")
 
 
 @click.command("export")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orfit_bench.cli.output import bar
+from orfit_bench.cli.output import bar, describe_count
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.errors import UnavailableError
 
@@ -75,11 +75,11 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
                 failed.append("{1} on {0}, {2}: {3}".format(*wanted[number], error))
     if failed:
         raise UnavailableError(f"{len(failed)} of {len(wanted)} kernels were not compiled: {'; '.join(failed)}")
-    count = len({pair[:2] for pair in wanted})
-    kernels = "1 kernel" if count == 1 else f"{count} kernels"
-    click.echo(
-        f"{kernels} compiled for {', '.join(compiling) or 'no backend: none of the selected backends compiles kernels'}"
-    )
+    if not compiling:
+        click.echo("none of the selected backends compiles kernels")
+        return
+    kernels = describe_count(len({pair[:2] for pair in wanted}), "kernel")
+    click.echo(f"{kernels} compiled for {', '.join(compiling)}")
 
 
 def learns_in(known: Registry, backend: str, method: str, dtype: str) -> bool:

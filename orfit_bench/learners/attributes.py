@@ -20,6 +20,8 @@ class Attributes:
 
     def __init__(self, rule: Rule, state: LearnerState | None = None) -> None:
         """A learner before its first chunk, or one that continues from a state of this rule."""
+        if not isinstance(rule, Rule):
+            raise TypeError(f"rule: got {rule!r}, want a rule; create learners with orfit_bench.create(method)")
         self.rule = rule
         self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
         self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights

@@ -71,8 +71,9 @@ def read_one_row(state: LearnerState | None, x: object, rule: Rule) -> NamedValu
 
 def read_one_target(state: LearnerState | None, y: object, rule: Rule) -> NamedValues:
     """The target of a row, a number or (c,), which may be a mapping, as targets (1,) or (1, c), not yet validated."""
+    sizes = state.sizes if state and state.has_rows else None
+    known = sizes and (() if sizes.y_is_1d else (sizes.n_outputs,))
     if isinstance(y, float) or (not is_row_with_names(y) and not hasattr(type(y), "iloc")):
-        return NamedValues(validation.one_target(y, rule.namespace))
-    width = state.sizes.n_outputs if state and state.has_rows else None
-    values, names = read_row(y, state.target_names if state else (), width, "y", rule.dtype)
-    return NamedValues(validation.one_target(values, rule.namespace), names)
+        return NamedValues(validation.one_target(y, rule.namespace, known))
+    values, names = read_row(y, state.target_names if state else (), sizes and sizes.n_outputs, "y", rule.dtype)
+    return NamedValues(validation.one_target(values, rule.namespace, known), names)

@@ -61,11 +61,16 @@ def one_row(value: object, xp: ModuleType) -> Array:
     return array[None, ...]
 
 
-def one_target(value: object, xp: ModuleType) -> Array:
-    """The target of one row, a number or (c,), as targets (1,) or (1, c), not yet validated."""
+def one_target(value: object, xp: ModuleType, known: tuple[int, ...] | None) -> Array:
+    """The target of one row, a number or (c,), as targets (1,) or (1, c), its numbers not yet validated.
+
+    `known` is the shape of earlier targets.
+    """
     array = as_array(value, "y", xp)
     if array.ndim > 1:
         raise ValueError(f"y: got shape {array.shape}, want a number or (c,); for several rows use partial_fit")
+    if known is not None and array.shape != known:
+        raise ValueError(f"y: got shape {array.shape}, want {known or 'a number'} as in the first call")
     return array[None, ...]
 
 

@@ -190,6 +190,16 @@ def test_x_must_be_one_row(act: str, x: Any) -> None:
         learner.learn_one(np.ones(D), [[1.0]])
 
 
+def test_targets_keep_their_shape() -> None:
+    numbers, vectors = ob.create("rls").learn_one(np.ones(D), 1.0), ob.create("rls").learn_one(np.ones(D), [1.0, 2.0])
+    for y in ([1.0], [1.0, 2.0]):
+        with pytest.raises(ValueError, match=rf"y: got shape \({len(y)},\), want a number as in the first call"):
+            numbers.learn_one(np.ones(D), y)
+    for y, shape in ((1.0, r"\(\)"), ([1.0], r"\(1,\)")):
+        with pytest.raises(ValueError, match=rf"y: got shape {shape}, want \(2,\) as in the first call"):
+            vectors.learn_one(np.ones(D), y)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("outputs", [None, 1, 2])
 @pytest.mark.parametrize("case", [case for case in CASES if ob.methods()[case[0]].kind != "subspace"], ids=case_name)

@@ -17,6 +17,8 @@ class Attributes:
     """Members and their joint state, with the public attributes of a fleet."""
 
     def __init__(self, members: Members, state: FleetState | None = None) -> None:
+        if not isinstance(members, Members):
+            raise TypeError(f"members: got {members!r}; create fleets with orfit_bench.fleet(method, N)")
         rule = members.shared
         self.method, self.backend, self.dtype = rule.method, rule.backend, rule.dtype
         self._weights: dict[int, Array] = {}
