@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from orfit_bench.kernels.filtering import regained_covariance
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, rounding_bound
 from orfit_bench.kernels.linalg import inverse_or_zero
+from orfit_bench.spec.kernel_arguments import FilterParams, State
 
 Array = NDArray[Any]
 
@@ -49,7 +50,7 @@ def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> ExactGain:
     return ExactGain((U @ H.T) @ H, H, float(values[unknown].min(initial=1)))
 
 
-def judge_errors(s: Any, H: Array, J: Array, E: Array, p: Any) -> int:
+def judge_errors(s: State, H: Array, J: Array, E: Array, p: FilterParams) -> int:
     """The verdict on errors E (q, r) of rows J without noise, which H (k, q) turns into deviations.
 
     After a transition, the variance along some rows may be only rounding, which `scale` does not reveal if it is as

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.kernels.guards import NO_LIMITS, TRANSITION_LIMITS, Limits
+from orfit_bench.spec.kernel_arguments import FilterParams, State
 
 Array = NDArray[Any]
 PredictStep = Callable[[Any, Array, Any], bool]
@@ -21,7 +22,7 @@ Update = Callable[[Any, Array, Array, Any], bool]
 
 
 def filter_step(
-    s: Any, A: Array, Y: Array, p: Any, out: Array | None, predict_step: PredictStep, update: Update
+    s: State, A: Array, Y: Array, p: FilterParams, out: Array | None, predict_step: PredictStep, update: Update
 ) -> bool:
     """Predict (except in the first step) and correct by the rows that are not missing; False restores the state.
 
@@ -43,7 +44,7 @@ def filter_step(
     return False
 
 
-def moved_mean(mean: Array, p: Any) -> Any:
+def moved_mean(mean: Array, p: FilterParams) -> Any:
     """The mean A theta + u after the transition and the control of a step; `p.transition` is a matrix or None."""
     if p.transition is not None:
         mean = p.transition @ mean
@@ -60,17 +61,17 @@ def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
     return after if F is None else np.maximum(after, ((F * F) @ before[..., None])[..., 0])
 
 
-def compared_variances(s: Any, p: Any) -> Array:
+def compared_variances(s: State, p: FilterParams) -> Array:
     """The variances (d,) to which rounding along a row is relative: those of the move, if the state has just moved."""
     variances: Array = s.scale if p.is_dynamic and p.t > 1 else np.diagonal(s.covariance)
     return variances
 
 
-def regained_covariance(J: Array, p: Any) -> Array | None:
+def regained_covariance(J: Array, p: FilterParams) -> Array | None:
     """The covariance J Q J' (q, q) that the process noise adds along the rows before the next step."""
     return None if p.process_noise is None else J @ p.process_noise @ J.T
 
 
-def limits_of(p: Any) -> Limits:
+def limits_of(p: FilterParams) -> Limits:
     """The limits at which a step is refused; steps with a transition matrix have their own."""
     return NO_LIMITS if p.transition is None else TRANSITION_LIMITS

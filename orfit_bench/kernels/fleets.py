@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.spec.kernel_arguments import FleetParams, State
+
 Array = NDArray[Any]
 Learn = Callable[[Any, Array, Array, Any, Array | None], int]
 FleetLearn = Callable[[Any, Array, Array, Any, Array | None], Array]
@@ -24,7 +26,7 @@ StepOnTargets = Callable[[Any, Array, Array, Any, Array, Array, Array | None], A
 def make_fleet_learn(learn: Learn) -> FleetLearn:
     """`fleet_learn` as a loop over members: equal to single learners bit for bit, without their cost per call."""
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+    def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
         learned = np.zeros(len(p.members), np.int64)
         for j, i in enumerate(p.members.tolist()):
             rows = slice(int(p.starts[j]), int(p.starts[j + 1]))
@@ -37,7 +39,7 @@ def make_fleet_learn(learn: Learn) -> FleetLearn:
 
 
 def learn_with_rest(
-    advance: Callable[[Array, Array], None], learn_row_each: Callable[[Array, Array], Array], p: Any
+    advance: Callable[[Array, Array], None], learn_row_each: Callable[[Array, Array], Array], p: FleetParams
 ) -> Array:
     """Learn the rows of members by `advance`, and rows that it leaves by a step that all these members take together.
 
@@ -56,7 +58,7 @@ def learn_with_rest(
 
 
 def learn_row_each(
-    step: StepOnTargets, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: Array, row: Array
+    step: StepOnTargets, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None, j: Array, row: Array
 ) -> Array:
     """Members j learn a row each by a step that they take together; returns which applied it."""
     i = p.members[j]
@@ -85,7 +87,7 @@ def make_batched_learn(step: Step) -> FleetLearn:
 def on_targets(step: Step) -> StepOnTargets:
     """The step of a linear model on targets, which also predicts."""
 
-    def step_on_targets(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+    def step_on_targets(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
         f = (x[:, None] @ s.w)[:, 0]
         if out is not None:
             out[row] = f
@@ -97,7 +99,7 @@ def on_targets(step: Step) -> StepOnTargets:
 def make_batched_rounds(step: StepOnTargets) -> FleetLearn:
     """`fleet_learn` from a step on targets that all members take together; a member whose step is refused stops."""
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+    def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
         learned, running = np.zeros(len(p.members), np.int64), np.ones(len(p.members), bool)
         for j, row in rounds(p.starts):
             if not running.all():

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from orfit_bench.spec.kernel_arguments import Params, State
+
 Array = Any
 """An array of a library with `__array_namespace__`."""
 
@@ -19,7 +21,7 @@ def layer_matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]
     return [xp.reshape(w[end - n * m : end, :], (n, m)) for (n, m), end in zip(shapes, ends, strict=True)]
 
 
-def layer_fields(s: Any, name: str, p: Any) -> list[Array]:
+def layer_fields(s: State, name: str, p: Params) -> list[Array]:
     """The arrays of a field, one for each layer."""
     return [getattr(s, f"{name}_{layer}") for layer in range(1, len(p.shapes) + 1)]
 

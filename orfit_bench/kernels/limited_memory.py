@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.spec.kernel_arguments import Params, State
+
 Array = NDArray[Any]
 
 
@@ -27,7 +29,7 @@ def most_error(dtype: Any) -> float:
     return 16 * math.pow(np.finfo(dtype).eps, 0.4)
 
 
-def errors_of_step(s: Any, J: Array, R: Array) -> Array:
+def errors_of_step(s: State, J: Array, R: Array) -> Array:
     """The estimated errors (n + a,) of the stored directions and of the new ones of a step, at most 1.
 
     J (q, p) are its gradients, of which R (a, q) are the parts along the new directions.
@@ -41,14 +43,14 @@ def errors_of_step(s: Any, J: Array, R: Array) -> Array:
     return np.concatenate([s.direction_errors[:n], np.minimum(np.sqrt(noise @ np.square(shares)), 1)])
 
 
-def keep_errors(s: Any, errors: Array, kept: Array) -> None:
+def keep_errors(s: State, errors: Array, kept: Array) -> None:
     """Store the errors of those directions that are kept, and mark a state in which one has lost half of its digits."""
     s.direction_errors[: len(kept)] = errors[kept]
     if errors.max(initial=0) > most_error(errors.dtype):
         s.precision_lost[...] = 1
 
 
-def kept_positions(n: int, p: Any) -> Array:
+def kept_positions(n: int, p: Params) -> Array:
     """The positions of n directions, new ones last, that a memory keeps: the latest, or all but those drawn.
 
     Each of the uniform numbers in p.draws removes one of those that are left.

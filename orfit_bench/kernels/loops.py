@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from orfit_bench.kernels.guards import is_finite
+from orfit_bench.spec.kernel_arguments import Params, State
 
 Array = NDArray[Any]
 Update = Callable[[Any, Array, Array, Any], bool]
@@ -31,7 +32,7 @@ def make_learn(update: Update, learn_rows: LearnRows | None = None) -> Callable[
     """
     learn_steps = make_learn_steps(update)
 
-    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         if not learn_rows or Y.shape[1] != 1:
             return learn_steps(s, X, Y, p, out)
         n, done = len(X), 0
@@ -52,7 +53,7 @@ def make_learn(update: Update, learn_rows: LearnRows | None = None) -> Callable[
 def make_learn_steps(update: Update) -> Callable[..., int]:
     """`learn` on a linear model with `update` only, batch_size rows per step."""
 
-    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         B = p.batch_size
         for i in range(0, len(X), B):
             A = X[i : i + B]
@@ -75,7 +76,7 @@ def keep_finite(step_rows: Callable[[Array, Array, Array, Any, Array | None], in
     If they are not finite after the rows, the weights before the row that made them so are restored.
     """
 
-    def learn_rows(s: Any, X: Array, y: Array, p: Any, out: Array | None) -> int:
+    def learn_rows(s: State, X: Array, y: Array, p: Params, out: Array | None) -> int:
         w: Array = s.w[:, 0]
         before = w.copy()
         learned = step_rows(w, X, y, p, out)
@@ -93,7 +94,7 @@ def keep_finite(step_rows: Callable[[Array, Array, Array, Any, Array | None], in
 def make_step(update: Update) -> Callable[..., bool]:
     """`step` on a linear model: all rows as one step."""
 
-    def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    def step(s: State, A: Array, Y: Array, p: Params) -> bool:
         return update(s, A, Y - A @ s.w, p)
 
     return step
@@ -102,7 +103,7 @@ def make_step(update: Update) -> Callable[..., bool]:
 def make_subspace_learn(rule: Rule) -> Callable[..., int]:
     """`learn` of a method for subspaces: batch_size rows per step."""
 
-    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         B = p.batch_size
         for i in range(0, len(X), B):
             if not rule(s, X[i : i + B], p if len(X) == B else p.at(i // B)):
@@ -115,7 +116,7 @@ def make_subspace_learn(rule: Rule) -> Callable[..., int]:
 def make_subspace_step(rule: Rule) -> Callable[..., bool]:
     """`step` of a method for subspaces: all rows as one step."""
 
-    def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    def step(s: State, A: Array, Y: Array, p: Params) -> bool:
         return rule(s, A, p)
 
     return step

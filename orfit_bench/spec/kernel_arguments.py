@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ class State(Protocol):
     """
 
     def __getattr__(self, field: str) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """The arrays, in the order of the fields."""
 
 
 class Params(Protocol):
@@ -91,6 +95,9 @@ class FilterParams(Protocol):
 
     def at(self, i: int, /) -> Self:
         """The parameters of step i, with matrices (p, p) and (q, q); None for the identity and for zero."""
+
+    def _replace(self, *, observation_noise: Array = ...) -> Self:
+        """A copy with another noise; as of any named tuple, other parameters can be replaced too."""
 
 
 class FleetParams(Protocol):

@@ -14,6 +14,7 @@ import math
 from typing import Any
 
 from orfit_bench.kernels.guards import NO_LIMITS, Limits
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._device_blocks import DeviceBlocks
 from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 
@@ -28,13 +29,13 @@ FEATURES = 512
 
 
 def learn_rows(
-    s: Any,
+    s: State,
     P: Array,
     w: Array,
     X: Array,
     Y: Array,
     noise: Host,
-    p: Any,
+    p: Params,
     out: Array | None,
     kernel: Any,
     limits: Limits = NO_LIMITS,
@@ -72,7 +73,7 @@ def block_size(d: int, ff: float) -> int:
     return most if ff == 1 else max(1, min(most, int(math.log(10) / abs(math.log(ff)))))
 
 
-def learn_on_host(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
+def learn_on_host(s: State, X: Array, Y: Array, noise: Host, p: Params, out: Array | None, kernel: Any) -> int:
     """Learn the rows by the Numba kernel in host memory."""
     if hasattr(p, "observation_noise"):  # only for these rows
         p = p._replace(observation_noise=noise)

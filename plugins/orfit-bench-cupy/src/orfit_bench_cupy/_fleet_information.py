@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.fleets import FleetLearn
 from orfit_bench.kernels.information import weights_of_rows
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_cupy._fleets import Call, has_room
 from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import ridge
 
 
-def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+def learn_information(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
     """Learn rows of ridge; on the host if predictions are needed, since each of them needs a factorization."""
     d, r = X.shape[1], Y.shape[1]
     room = d * r + d + 1
@@ -30,7 +29,7 @@ def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
     return learned
 
 
-def learn_filters(learn_alone: FleetLearn, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+def learn_filters(learn_alone: FleetLearn, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
     """Learn rows of kalman; by `learn_alone` on the host if a row has no noise."""
     d, r = X.shape[1], Y.shape[1]
     room = 2 * d * r + 7 * d + r + 1

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_cupy._fleets import LANES, Call, has_room
 from orfit_bench_cupy._transfers import Array, Host, learn_rows_on_host
 from orfit_bench_numba import lms, nlms, rls
 
 
-def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+def learn_covariances(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
     """Learn rows of rls and class_rls: a member reads and writes its P once, in shared memory if it fits."""
     room = X.shape[1] * Y.shape[1] + 3 * X.shape[1] + Y.shape[1] + 1
     if not (hasattr(s, "P") and len(X) and has_room(room, X)):
@@ -29,7 +28,7 @@ def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
     return learned
 
 
-def learn_gradients(s: Any, X: Array, Y: Array, p: Any, eps: Host | None, out: Array | None) -> Host:
+def learn_gradients(s: State, X: Array, Y: Array, p: FleetParams, eps: Host | None, out: Array | None) -> Host:
     """Learn rows of lms, or of nlms with its eps (m,)."""
     room = X.shape[1] * Y.shape[1] + X.shape[1] + LANES * (Y.shape[1] + 1) + Y.shape[1] + 1
     if not (len(X) and has_room(room, X)):

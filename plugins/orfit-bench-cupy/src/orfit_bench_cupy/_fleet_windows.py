@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from orfit_bench.kernels.fleets import StepOnTargets, learn_with_rest, on_targets
 from orfit_bench.spec.arrays import enlarged, take
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_cupy._fleets import LANES, Call, has_room
 from orfit_bench_cupy._transfers import Array, Host, fetch, learn_rows_on_host
 from orfit_bench_numba import apa, oja
@@ -23,7 +23,7 @@ MAX_CONDITION = 1e6
 """Windows with a larger condition number (for float64) are solved by an SVD."""
 
 
-def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+def learn_subspaces(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
     """Learn rows of oja."""
     d, k = s.basis.shape[1:]
     room = 4 * k + d + LANES * (k + 1)
@@ -42,7 +42,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
     return learn_with_rest(advance, partial(learn_row_each_on_host, oja.step_members, s, X, Y, p, out), p)
 
 
-def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+def learn_windows(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
     """Learn rows of apa; on the host if a window can have as many rows as features, or more."""
     d, r, order = X.shape[1], Y.shape[1], int(p.projection_order[0]) if len(X) else 0
     room = d * r + order * (d + r) + r + order * (2 * order + 2 * r + 1)
@@ -70,7 +70,7 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
 
 
 def learn_row_each_on_host(
-    step: StepOnTargets, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: Host, row: Host
+    step: StepOnTargets, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None, j: Host, row: Host
 ) -> Host:
     """Learn one row of each of the members j by a step of the reference, on copies of their fields in host memory."""
     members, here = p.members[j], [name for name in s._fields if isinstance(getattr(s, name), np.ndarray)]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.arrays import take, to_host
+from orfit_bench.spec.kernel_arguments import FleetParams
 from orfit_bench_cupy._transfers import Array, Host
 
 SOURCES = {
@@ -81,7 +82,7 @@ class Call:
         self,
         X: Array,
         Y: Array,
-        p: Any,
+        p: FleetParams,
         out: Array | None,
         places: Host | slice = slice(None),
         learned: Host | int = 0,

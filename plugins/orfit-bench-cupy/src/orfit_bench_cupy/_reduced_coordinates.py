@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.kernels.threads import limit_blas_threads
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._transfers import Array, Host, assign_fields, copy_host_fields, fetch, invert_lower, run_on_host
 
 ROWS = 256
@@ -92,7 +93,7 @@ class ReducedKernel:
     def __init__(self, kernel: Any, *columns: str, rows: str = "") -> None:
         self._kernel, self._columns, self._rows = kernel, columns, rows
 
-    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """See `Kernel.learn`. A block with a refused row is learned again without it, the row alone on the host."""
         B = p.batch_size
         done, most = 0, max(1, ROWS // B) * B
@@ -112,26 +113,26 @@ class ReducedKernel:
             done, size = done + size, most
         return done
 
-    def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
+    def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
         """See `Kernel.step`."""
         return self._applied(s, lambda t, C, y: self._kernel.step(t, C, y, p), A, Y)
 
-    def update(self, s: Any, J: Array, E: Array, p: Any) -> bool:
+    def update(self, s: State, J: Array, E: Array, p: Params) -> bool:
         """See `Kernel.update`."""
         here = p if p.targets is None else p._replace(targets=fetch(p.targets)[0])
         return self._applied(s, lambda t, C, e: self._kernel.update(t, C, e, here), J, E)
 
-    def store(self, s: Any, J: Array, p: Any) -> None:
+    def store(self, s: State, J: Array, p: Params) -> None:
         """See `Kernel.store`."""
         self._applied(s, lambda t, C, _: self._kernel.store(t, C, p) or True, J, J[:, :1])
 
-    def _learning(self, p: Any, predictions: Host | None) -> Act:
+    def _learning(self, p: Params, predictions: Host | None) -> Act:
         return lambda t, C, y: int(self._kernel.learn(t, C, y, p, predictions))
 
-    def _applied(self, s: Any, act: Act, J: Array, Y: Array) -> bool:
+    def _applied(self, s: State, act: Act, J: Array, Y: Array) -> bool:
         return self._run(s, act, J, Y, 1) == 1 or bool(run_on_host(s, act, J, Y))
 
-    def _run(self, s: Any, act: Act, J: Array, Y: Array, want: int) -> int:
+    def _run(self, s: State, act: Act, J: Array, Y: Array, want: int) -> int:
         """Return act(t, C, y), with t the state s and C the rows J in coordinates, and y = Y in host memory.
 
         The state s changes only if the result is `want`; a smaller result is the number of rows that can be learned.
@@ -163,7 +164,7 @@ class ReducedKernel:
             return result
 
 
-def _in_coordinates(s: Any, columns: list[str], rows: list[str], parts: list[Host]) -> dict[str, Host]:
+def _in_coordinates(s: State, columns: list[str], rows: list[str], parts: list[Host]) -> dict[str, Host]:
     """The fields with an axis of features, in coordinates; fields of rows have as much room as in s."""
     found = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
     for name, part in zip(rows, parts[len(columns) :], strict=True):

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
+
 Array = Any
 """An array on the device."""
 Host = NDArray[Any]
@@ -33,12 +35,12 @@ def is_finite(*arrays: Array) -> bool:
     return bool(np.isfinite(fetch(*(abs(a).max() for a in arrays))).all())
 
 
-def copy_host_fields(s: Any) -> dict[str, Host]:
+def copy_host_fields(s: State) -> dict[str, Host]:
     """Copies of the fields of the state that are in host memory."""
     return {name: a.copy() for name, a in s._asdict().items() if isinstance(a, np.ndarray)}
 
 
-def assign_fields(s: Any, t: Any, names: Sequence[str]) -> None:
+def assign_fields(s: State, t: Any, names: Sequence[str]) -> None:
     """Assign these fields of t, in host memory, to the state s."""
     for name in names:
         new, field = getattr(t, name), getattr(s, name)
@@ -55,7 +57,7 @@ def invert_lower(L: Host) -> Host:
     return found
 
 
-def run_on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
+def run_on_host(s: State, act: Callable[..., Any], *arrays: Array) -> Any:
     """Return act(t, *copies), with t a copy of the state s in host memory whose changes are assigned to s."""
     on_host = copy_host_fields(s)
     names = [name for name in s._fields if name not in on_host]
@@ -66,7 +68,9 @@ def run_on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
     return result
 
 
-def learn_rows_on_host(learn: Callable[..., Any], s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Any:
+def learn_rows_on_host(
+    learn: Callable[..., Any], s: State, X: Array, Y: Array, p: Params | FleetParams, out: Array | None
+) -> Any:
     """Learn rows with a kernel of another backend on a copy of the state in host memory; returns its result."""
     predictions = None if out is None else np.empty(out.shape, out.dtype)
     learned = run_on_host(s, lambda t, x, y: learn(t, x, y, p, predictions), X, Y)

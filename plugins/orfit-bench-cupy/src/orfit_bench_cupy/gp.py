@@ -11,10 +11,11 @@ import numpy as np
 
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, is_finite
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, where Delta_l is the part of J'E for the layer."""
     w, step = s.w.copy(), p.step_size[0]
     parts = zip(
@@ -28,7 +29,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def store(s: Any, J: Any, p: Any) -> None:
+def store(s: State, J: Any, p: Params) -> None:
     """Add the input a = p.inputs[l] of every layer after the step to its basis U_l."""
     bases, limited = layer_fields(s, "basis", p), hasattr(s, "singular_values_1")
     values = layer_fields(s, "singular_values", p) if limited else []

@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench.kernels.filtering import limits_of
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import is_singular
+from orfit_bench.spec.kernel_arguments import FilterParams, State
 from orfit_bench_cupy._block_rls import MIN_FEATURES, learn_on_host, learn_rows
 from orfit_bench_cupy._covariance import learn_step
 from orfit_bench_cupy._fleet_information import learn_filters
@@ -25,7 +26,7 @@ __all__ = ["fleet_learn", "learn", "predict_step", "rts_smooth", "step", "update
 LACKS = {"form=square_root": "it needs a QR factorization a row; numpy has the form"}
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> int:
     """Learn row by row."""
     noise = np.resize(fetch(p.observation_noise)[0], len(X))
     if not p.is_dynamic.any() and p.control is None and (noise > 0).all():
@@ -61,12 +62,12 @@ def host_parameters(p: Any, noise: Host) -> Any:
     return p._replace(observation_noise=noise, **{n: fetch(getattr(p, n))[0] for n in names})
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: FilterParams) -> bool:
     """Learn all rows of A as observations at one time step."""
     return filter_step(s, A, Y, p.at(0), ~np.isnan(fetch(Y)[0]), None)
 
 
-def filter_step(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) -> bool:
+def filter_step(s: State, A: Array, Y: Array, p: FilterParams, seen: Host, out: Array | None) -> bool:
     """Predict, from the second step on, and correct by the rows of A that are not missing; if refused, do neither."""
     moves = (p.is_dynamic or p.control is not None) and p.t > 1
     before = [a.copy() for a in s] if moves else []
@@ -94,7 +95,7 @@ def apply_transition(mean: Array, F: Array | None) -> Array:
     return F @ mean if F.ndim == 2 else (F * mean.T).T
 
 
-def predict_step(s: Any, mean: Array, p: Any) -> bool:
+def predict_step(s: State, mean: Array, p: FilterParams) -> bool:
     """Prediction: P <- F P F' + Q; `mean` is F mean or that of a nonlinear transition (survey, KF, arrow down)."""
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
@@ -119,7 +120,7 @@ def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
     return xp.maximum(predicted.diagonal(), (F * F) @ P.diagonal())
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     """Correction: mean <- mean + K E, P <- P - K J P with K = P J'(J P J' + R)^-1 (survey, KF, arrow right)."""
     R = p.observation_noise
     if type(R) is not np.ndarray:
@@ -131,7 +132,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return learn_step(*given, s.scale if p.is_dynamic and p.t > 1 else None)
 
 
-def regained_covariance(J: Array, p: Any) -> Any:
+def regained_covariance(J: Array, p: FilterParams) -> Any:
     """The covariance J Q J' that the process noise adds along the rows before the next step."""
     Q = p.process_noise
     return None if Q is None else (J @ Q if Q.ndim == 2 else J * Q) @ J.T
@@ -163,7 +164,7 @@ def rts_smooth(
     return error
 
 
-def learn_member(s: Any, X: Host, Y: Host, p: Any, out: Host | None) -> int:
+def learn_member(s: State, X: Host, Y: Host, p: FilterParams, out: Host | None) -> int:
     """Learn rows of one member of a fleet in host memory."""
     return int(kalman.learn(s, X, Y, host_parameters(p, np.resize(fetch(p.observation_noise)[0], len(X))), out))
 

@@ -1,7 +1,6 @@
 """LMS (survey, eq. 2)."""
 
-from typing import Any
-
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_cupy._fleet_kernels import learn_gradients
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_cupy._transfers import Array, Host
@@ -11,6 +10,6 @@ _rule = ReducedKernel(lms, "w")
 learn, update = _rule.learn, _rule.update
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
     """Learn rows of many members in one launch."""
     return learn_gradients(s, X, Y, p, None, out)

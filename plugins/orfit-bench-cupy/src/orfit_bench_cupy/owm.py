@@ -1,16 +1,15 @@
 """Layer-wise RLS (survey, EBP and OWM, as interpreted here): the step of a layer times the RLS matrix of its inputs."""
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._covariance import apply_changes, compute_changes
 from orfit_bench_cupy._transfers import Array
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff,  then Theta_l <- Theta_l + step P_l Delta_l."""
     limits, P, moved = forgetting_limits(p.forgetting_factor, J.dtype), layer_fields(s, "P", p), s.w.copy()
     noise = np.full((1, 1), limits.ff, J.dtype)

@@ -19,6 +19,7 @@ from orfit_bench.kernels.information import (
     underflow_factor,
     without_overflow,
 )
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._block_ridge import block_size, factor_information, precision, predict_block
 from orfit_bench_cupy._block_rls import MIN_FEATURES
 from orfit_bench_cupy._fleet_information import learn_information as fleet_learn
@@ -31,7 +32,7 @@ CHECKS_ROWS = True
 """The bound of all sums also detects non-finite rows; they are passed to the Numba kernel, which refuses them."""
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
     ff, d = p.forgetting_factor, len(s.information)
     if not len(X):
@@ -52,7 +53,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """L <- ff L + A'A,  m <- ff m + A'Y; if a number would not be finite, change nothing and return False."""
     if not is_bounded(s, A, Y):
         return bool(run_on_host(s, lambda t, a, y: ridge.step(t, a, y, p), A, Y))
@@ -61,7 +62,7 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     return True
 
 
-def solve(s: Any) -> tuple[Array, float]:
+def solve(s: State) -> tuple[Array, float]:
     """Solve L w = m; return w and the precision of L (see `orfit_bench.kernels.information`)."""
     L, m = s.information, s.moment
     xp = L.__array_namespace__()
@@ -77,7 +78,7 @@ def solve(s: Any) -> tuple[Array, float]:
     return xp.asarray(without_overflow(lambda m: least_norm(L, m), m)), least
 
 
-def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) -> None:
+def add(s: State, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) -> None:
     """L <- kept L + X'WX,  m <- kept m + X'WY."""
     xp, L, m = X.__array_namespace__(), s.information, s.moment
     if (weights != 1).any():
@@ -87,7 +88,7 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
     m[...] = kept * m + X.T @ Y
 
 
-def add_many_rows(s: Any, X: Array, Y: Array) -> bool:
+def add_many_rows(s: State, X: Array, Y: Array) -> bool:
     """L <- L + X'X,  m <- m + X'Y; if `are_sums_bounded` is False, change nothing and return False.
 
     X is not checked separately: the increase of the diagonal is the sum of the squares of all entries. The host
@@ -112,7 +113,7 @@ def sum_of_squares(X: Array) -> Array:
     return xp.vdot(lengths, lengths)
 
 
-def is_bounded(s: Any, X: Array, Y: Array) -> bool:
+def is_bounded(s: State, X: Array, Y: Array) -> bool:
     """The result of `are_sums_bounded` for the rows X (n, d)."""
     return are_sums_bounded(s.information, s.moment, sum_of_squares(X), Y)
 

@@ -1,10 +1,9 @@
 """Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda))."""
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import forgetting_limits
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_cupy._block_rls import learn_rows
 from orfit_bench_cupy._covariance import learn_step
 from orfit_bench_cupy._fleet_kernels import learn_covariances
@@ -18,7 +17,7 @@ LACKS = {"form=square_root": ROOTS, "forgetting=directional": ROOTS}
 _interpolating = ReducedKernel(rls, "w", rows="basis")
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """For each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
     ff = p.forgetting_factor
     if ff == 0:
@@ -27,7 +26,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return learn_rows(s, s.P, s.w, X, Y, noise, p, out, rls, forgetting_limits(ff, X.dtype))
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """P <- (P - P J'(ff I + J P J')^-1 J P) / ff,  w <- w + P_old J'(ff I + J P_old J')^-1 E."""
     ff = p.forgetting_factor
     if ff == 0:
@@ -38,11 +37,11 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return learn_step(s.P, s.w, J, E, R, s.precision_lost, forgetting_limits(ff, J.dtype))
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Learn all rows of A in one step."""
     return _interpolating.step(s, A, Y, p) if p.forgetting_factor == 0 else update(s, A, Y - A @ s.w, p)
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
     """Learn rows of many members in one launch; or on the host if they store a basis (forgetting_factor=0)."""
     return learn_covariances(s, X, Y, p, out)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import learn_row_each, learn_with_rest, make_fleet_learn, on_targets
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._fleets import on_threads
@@ -81,7 +82,7 @@ def make_apa_fleet_learn(learn: Any) -> Any:
     """Make `fleet_learn` of apa; it calls `learn` per member if a window can have as many rows as features, or more."""
     one_by_one = make_fleet_learn(learn)
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
         order = int(p.projection_order[0]) if len(p.members) else 0
         if not 0 < order <= X.shape[1]:
             found: Indices = one_by_one(s, X, Y, p, out)

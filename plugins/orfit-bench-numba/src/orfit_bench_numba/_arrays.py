@@ -1,7 +1,8 @@
-"""The types of the arrays that kernels work on."""
+"""The types of the arrays that kernels work on, and of the functions that they bind to a state."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,3 +13,9 @@ Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 Scalar = float | np.floating[Any]
 """A number of any float type; in machine code it has the dtype of the arrays."""
+BoundRow = Callable[[Array, float], int]
+"""Learns a row and its target."""
+BoundRows = Callable[[Array, Array, Array], int]
+"""Learns rows and their targets; the third array gets the predictions."""
+BoundLabel = Callable[[Array, int], int]
+"""Learns a row and the position of its class; for a subspace, a row."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled_complex, inline_reordered
 from orfit_bench_numba._complex_rows import add_conjugate, product
@@ -22,7 +23,7 @@ MIN_PIVOT = 1e-3
 """Smallest squared pivot, relative to the diagonal: three digits are lost."""
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Learn rows in order; returns how many were learned."""
     done, order = 0, min(p.projection_order, len(s.rows))
     if order > min(MAX_ROWS, X.shape[1]):

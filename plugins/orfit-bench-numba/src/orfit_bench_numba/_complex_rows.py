@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
+from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled_complex, inline, inline_reordered
 from orfit_bench_numba._normalized_step import is_divisor, is_exact
@@ -24,7 +25,7 @@ NOT_FINITE = -1
 """What `learn` returns for a chunk with a row that is not finite."""
 
 
-def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
+def learn_by_gradient(s: State, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
     """Learn rows by steps divided by eps + |x|^2, or not divided if eps is None; returns how many were learned."""
     W, predictions = np.ascontiguousarray(s.w.T), np.empty((0, 0), X.dtype) if out is None else out
     if W is s.w or np.may_share_memory(W, s.w):
@@ -36,7 +37,7 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
     return learned
 
 
-def learn_covariance_rows(s: Any, X: Array, Y: Array, limits: Limits, out: Array | None) -> int:
+def learn_covariance_rows(s: State, X: Array, Y: Array, limits: Limits, out: Array | None) -> int:
     """Learn rows by recursive least squares with the noise limits.ff; returns how many were learned."""
     W, degraded = np.ascontiguousarray(s.w.T), s.precision_lost.reshape(1)  # W is w itself if it has one column
     predictions = np.empty((0, 0), X.dtype) if out is None else out

@@ -5,14 +5,14 @@ A row for which P clearly keeps its digits is learned as in `_few_features`, all
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import Limits
-from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench.spec.kernel_arguments import FleetParams, State
+from orfit_bench_numba._arrays import Array, BoundRows, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._covariance_row import apply_row
@@ -131,7 +131,7 @@ def operations(n: int, d: int) -> float:
     return 3.0 * n * d * d
 
 
-def bind_members(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+def bind_members(s: State, p: FleetParams) -> BoundRows | None:
     """`bind_members` of rls: None if no P is stored, for several outputs, and if blocks or threads are faster."""
     size, d, outputs = s.w.shape
     if not hasattr(s, "P") or outputs > 1 or d >= MIN_FEATURES or useful_threads(operations(size, d)) > 1:
@@ -145,7 +145,7 @@ def make_covariance_fleet_learn(learn: Any) -> Any:
     """Make `fleet_learn` of rls and class_rls; it calls `learn` per member if that uses blocks or stores no P."""
     one_by_one = make_fleet_learn(learn)
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
         if not hasattr(s, "P") or X.shape[1] >= MIN_FEATURES:
             found: Indices = one_by_one(s, X, Y, p, out)
             return found

@@ -6,18 +6,17 @@ diagonal `scale`. It is left out, like a linearly dependent row.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from orfit_bench.kernels.exact_observations import exact_gain, judge_errors, remove_known_variances
 from orfit_bench.kernels.guards import DEGRADED, REFUSED
+from orfit_bench.spec.kernel_arguments import FilterParams, State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._symmetric import symmetrize
 
 
-def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
+def learn_exactly(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     """Correction for singular R in Joseph form, P <- (I - K J) P (I - K J)' + K R K' with K = P J' (J P J' + R)^+.
 
     In this form errors of K enter only squared. A direction that becomes known exactly keeps a variance of pure

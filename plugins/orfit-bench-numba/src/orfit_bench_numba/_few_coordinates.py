@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._block_gram_schmidt import count_moderate, moderate_edge
 from orfit_bench_numba._borrow import borrowed, hold
@@ -27,7 +28,7 @@ MAX_FEATURES_OF_ONE = 1000
 
 
 def learn_few_features(
-    s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int, checked: bool
+    s: State, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int, checked: bool
 ) -> int:
     """Learn the first rows of X as `learn_block` of `_truncated_basis` does, with the same arguments and result."""
     nothing = np.empty(0, X.dtype)

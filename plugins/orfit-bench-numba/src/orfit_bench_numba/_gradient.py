@@ -8,13 +8,13 @@ the chunk is learned again with a check in every step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench.spec.kernel_arguments import State
+from orfit_bench_numba._arrays import Array, BoundRow, BoundRows, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_small_step, is_step_finite
 from orfit_bench_numba._gradient_outputs import learn_several_outputs
@@ -29,7 +29,7 @@ from orfit_bench_numba._normalized_step import (
 from orfit_bench_numba._products import add_multiple
 
 
-def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
+def learn_by_gradient(s: State, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
     """Learn rows by steps divided by eps + x'x, or not divided if eps is None; returns how many were learned."""
     eps, normalized = eps or 0.0, eps is not None
     if Y.shape[1] > 1:
@@ -43,13 +43,13 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
     return int(learn_rows_single_output(w, step, eps, normalized, X, Y.reshape(-1), predictions))
 
 
-def bind_row(s: Any, step: Array, eps: float | None) -> Callable[[Array, float], int]:
+def bind_row(s: State, step: Array, eps: float | None) -> BoundRow:
     """A function that learns one row with one output at the step size in `step` (1,): see `Kernel.bind_row`."""
     entry = learn_row.entry_point(s.w.dtype)
     return partial(entry, s.w.reshape(-1), step, float(eps or 0.0), eps is not None)
 
 
-def bind_rows(s: Any, step: Array, eps: float | None) -> Callable[[Array, Array, Array], int]:
+def bind_rows(s: State, step: Array, eps: float | None) -> BoundRows:
     """A function that learns rows with one output at the step size in `step` (1,): see `Kernel.bind_rows`."""
     entry, w = learn_rows_single_output.entry_point(s.w.dtype), s.w.reshape(-1)
     return partial(entry, w, step, float(eps or 0.0), eps is not None)

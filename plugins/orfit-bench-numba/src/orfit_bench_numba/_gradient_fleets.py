@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench.spec.kernel_arguments import FleetParams, State
+from orfit_bench_numba._arrays import Array, BoundRows, Indices, Scalar
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._finite import NOT_FINITE, is_finite
 from orfit_bench_numba._fleets import on_threads, useful_threads
@@ -92,7 +92,7 @@ def operations(n: int, d: int, c: int) -> float:
     return 4.0 * n * d * c
 
 
-def bind_members(s: Any, p: Any, normalized: bool) -> Callable[[Array, Array, Array], int] | None:
+def bind_members(s: State, p: FleetParams, normalized: bool) -> BoundRows | None:
     """`bind_members` of lms, or of nlms if normalized: None for several outputs, and if threads are faster."""
     size, d, c = s.w.shape
     if c > 1 or useful_threads(operations(size, d, c)) > 1:
@@ -106,7 +106,7 @@ def bind_members(s: Any, p: Any, normalized: bool) -> Callable[[Array, Array, Ar
 def make_gradient_fleet_learn(normalized: bool) -> Any:
     """Make `fleet_learn` of lms, or of nlms if normalized."""
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
         learned, dtype, info = np.zeros(len(p.members), np.int64), X.dtype, np.finfo(X.dtype)
         eps = p.eps.astype(dtype) if normalized else np.zeros(len(learned), dtype)
         given, step = (p.members, p.starts), p.step_size.astype(dtype)

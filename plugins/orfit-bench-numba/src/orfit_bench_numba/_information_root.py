@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import MAX_GROWING_ERROR, sum_of_weights
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
 
 
-def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn_root(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Learn rows until one is refused; returns how many were learned."""
     W = np.ascontiguousarray(s.w.T)  # w itself if it has one column
     ff, directional = p.forgetting_factor, p.forgetting == "directional"

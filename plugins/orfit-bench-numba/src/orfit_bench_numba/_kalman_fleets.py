@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.threads import limit_blas_threads
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._borrow import hold
 from orfit_bench_numba._compile import compiled, inline
@@ -76,7 +77,7 @@ def make_kalman_fleet_learn(learn: Any, collect_motion: Any, no_records: Any) ->
     """
     one_by_one = make_fleet_learn(learn)
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
         compiles = len(p.members) and not hasattr(s, "root") and X.shape[1] < MIN_FEATURES
         if not (compiles and (p.dynamics.observation_noise > 0).all()):
             found: Indices = one_by_one(s, X, Y, p, out)

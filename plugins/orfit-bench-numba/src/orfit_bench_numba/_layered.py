@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.kernels.layers import layer_matrices
-from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numba._arrays import Array, BoundRow, Scalar
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._network_rows import NetworkRows, propagate_row
@@ -99,7 +100,7 @@ class LayeredRows(NetworkRows):
         super().__init__(network, d, c)
         self._make_step, self._counts_steps = make_step, counts_steps
 
-    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Learn rows, each in one step."""
         step, nothing = self._make_step(s, p, Space(self, s.w)), np.empty(0, X.dtype)
         for i in range(len(X)):
@@ -107,7 +108,7 @@ class LayeredRows(NetworkRows):
                 return i
         return len(X)
 
-    def bind_row(self, s: Any, p: Any) -> Callable[[Array, float], int] | None:
+    def bind_row(self, s: State, p: Params) -> BoundRow | None:
         """See `Kernel.bind_row`."""
         if self._counts_steps:
             return None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import Params
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import inline
 
@@ -24,7 +25,7 @@ LOSS_PARAMETERS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile
 """The setting that is the parameter of a loss."""
 
 
-def loss_of(p: Any) -> tuple[int, float]:
+def loss_of(p: Params) -> tuple[int, float]:
     """The number of the loss and its parameter."""
     return LOSSES[p.loss], float(getattr(p, LOSS_PARAMETERS[p.loss])) if p.loss in LOSS_PARAMETERS else 0.0
 

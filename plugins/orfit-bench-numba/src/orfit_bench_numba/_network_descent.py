@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numba._arrays import Array, BoundLabel, BoundRow, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._losses import CROSS_ENTROPY, HINGE, LOGISTIC, loss_slope
@@ -47,7 +48,7 @@ class NetworkDescent(NetworkRows):
         super().__init__(network, d, c)
         self._describe = describe
 
-    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Learn rows, each in one step; the average predicts. Only a chunk that ends badly is checked row by row."""
         given = X, Y, *self.shape, *self._describe(s, p, p.t > 1).arguments, self._allocate_all(s)
         enter, predictions = descend.entry_point(X.dtype), np.empty((0, 0), X.dtype) if out is None else out
@@ -60,7 +61,7 @@ class NetworkDescent(NetworkRows):
             a[...] = was
         return int(enter(*given, True, predictions))
 
-    def _bind(self, s: Any, p: Any, Y: Array) -> Callable[[Array], int] | None:
+    def _bind(self, s: State, p: Params, Y: Array) -> Callable[[Array], int] | None:
         """A function that learns the row in X (1, d) with the targets in Y (1, c) at the time of the call."""
         found = self._describe(s, p, True)
         if found.varies:
@@ -69,7 +70,7 @@ class NetworkDescent(NetworkRows):
         nothing = np.empty((0, 0), s.w.dtype)
         return lambda X: entry(X, Y, *given, True, nothing)
 
-    def _allocate_all(self, s: Any) -> tuple[Array, ...]:
+    def _allocate_all(self, s: State) -> tuple[Array, ...]:
         """The work space of `descend`."""
         g, dtype = np.empty(len(s.w), s.w.dtype), s.w.dtype
         v = np.empty_like(g) if hasattr(s, "previous") else g[:0]
@@ -79,7 +80,7 @@ class NetworkDescent(NetworkRows):
 class NumberDescent(NetworkDescent):
     """A `NetworkDescent` for numbers as targets."""
 
-    def bind_row(self, s: Any, p: Any) -> Callable[[Array, float], int] | None:
+    def bind_row(self, s: State, p: Params) -> BoundRow | None:
         """See `Kernel.bind_row`; the cross-entropy does not support single numbers as targets."""
         Y = np.empty((1, 1), s.w.dtype)
         if not (learn := self._bind(s, p, Y)):
@@ -95,7 +96,7 @@ class NumberDescent(NetworkDescent):
 class LabelDescent(NetworkDescent):
     """A `NetworkDescent` for labels as targets."""
 
-    def bind_label(self, s: Any, p: Any) -> Callable[[Array, int], int] | None:
+    def bind_label(self, s: State, p: Params) -> BoundLabel | None:
         """See `Kernel.bind_label`."""
         Y = np.zeros((1, self.shape.widths[-1]), s.w.dtype)
         if not (learn := self._bind(s, p, Y)):

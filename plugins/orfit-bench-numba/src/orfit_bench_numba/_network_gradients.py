@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._finite import is_finite
@@ -29,7 +30,7 @@ class GradientRows(NetworkRows):
         super().__init__(network, d, c)
         self._update, self._store = update, store
 
-    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Learn rows, each in one step with its gradients J (c, p) and errors E (c, 1)."""
         dtype, c = X.dtype, Y.shape[1]
         J, E, nothing = np.empty((c, len(s.w)), dtype), np.empty((c, 1), dtype), np.empty(0, dtype)

@@ -7,11 +7,11 @@ which removes the accumulated rounding.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from orfit_bench.kernels.fleets import learn_row_each, learn_with_rest
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._fleets import on_threads
@@ -45,7 +45,7 @@ def learn_members(
             learned[j] += 1
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
     """Learn the rows of all members."""
     step, work = p.step_size.astype(X.dtype), 4.0 * X.size * s.basis.shape[2]
 

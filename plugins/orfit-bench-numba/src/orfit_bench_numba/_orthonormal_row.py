@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._precision_guard import copy, dot
@@ -24,12 +25,12 @@ LARGEST_GROWTH = 100.0
 """Largest growth of |C x|^2 by a row that is learned here; digits are lost in proportion to its square root."""
 
 
-def bind_oja(s: Any, p: Any) -> Callable[[Array], bool]:
+def bind_oja(s: State, p: Params) -> Callable[[Array], bool]:
     """A function that learns a row y by C <- QR(C + step y c')."""
     return partial(learn_orthonormal.entry_point(s.basis.dtype), s.basis, p.step_size, False)
 
 
-def bind_krasulina(s: Any, p: Any) -> Callable[[Array], bool]:
+def bind_krasulina(s: State, p: Params) -> Callable[[Array], bool]:
     """A function that learns a row y by C <- QR(C + step (y - C c) c')."""
     return partial(learn_orthonormal.entry_point(s.basis.dtype), s.basis, p.step_size, True)
 

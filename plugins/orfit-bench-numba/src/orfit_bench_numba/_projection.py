@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import count_safe_rows, learn_in_blocks, new_directions, orthogonalize_block
 from orfit_bench_numba._compile import compiled
@@ -28,7 +29,7 @@ MAX_NUMBERS = 5000
 """Largest basis, in numbers, for which single rows are faster than blocks; small ones take half the time or less."""
 
 
-def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
+def fit_rows(s: State, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
     """Learn rows by fitting each (or, with steps, moving towards it) orthogonally to the basis; returns how many.
 
     bounded: refuse a row if its product with any unit vector could overflow, not only if that with r does. Single rows,
@@ -48,7 +49,7 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
     return learn_in_blocks(learn, X, len(s.basis))
 
 
-def bind_row(s: Any, limit: int | None, step: Array | None = None, bounded: bool = False) -> Callable[..., int]:
+def bind_row(s: State, limit: int | None, step: Array | None = None, bounded: bool = False) -> Callable[..., int]:
     """A function that learns one row with one output, see `Kernel.bind_row`.
 
     limit is the largest size of the basis, None if there is none; step (1,) is None if rows are fitted.
@@ -59,7 +60,7 @@ def bind_row(s: Any, limit: int | None, step: Array | None = None, bounded: bool
     return partial(entry, s.basis, s.w.reshape(-1), s.count, can_grow, step is None, size, bounded)
 
 
-def _fit_block_of_rows(s: Any, X: Array, Y: Array, predictions: Array, step: Array | None, bounded: bool) -> int:
+def _fit_block_of_rows(s: State, X: Array, Y: Array, predictions: Array, step: Array | None, bounded: bool) -> int:
     """Learn the first rows of X; returns how many. Only a block of one row decides whether it can be learned."""
     n, cut = int(s.count[0]), math.sqrt(np.finfo(X.dtype).eps)
     room = len(s.basis) - n
@@ -101,7 +102,7 @@ def solve_errors(z: Array, predictions: Array, Y: Array, L: Array, step: Array, 
     return len(z)
 
 
-def fit_block(s: Any, J: Array, E: Array) -> bool:
+def fit_block(s: State, J: Array, E: Array) -> bool:
     """Take one step that fits all rows of J; linearly dependent rows are fitted by least squares."""
     Q, R = new_directions(s.basis[: s.count[0]], J)
     if not len(Q):
@@ -124,7 +125,7 @@ def solve_fit(R: Array, E: Array) -> Array:
     return np.linalg.lstsq(R.T, E, rcond=0)[0]
 
 
-def append_directions(s: Any, Q: Array) -> None:
+def append_directions(s: State, Q: Array) -> None:
     """Append the rows of Q to the basis until it is full."""
     n = int(s.count[0])
     more = Q[: len(s.basis) - n]

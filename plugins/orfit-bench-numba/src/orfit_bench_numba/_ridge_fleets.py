@@ -12,6 +12,7 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.information import weights_of_rows
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._fleets import on_threads
@@ -51,7 +52,7 @@ def make_ridge_fleet_learn(learn: Any) -> Any:
     """Make `fleet_learn` of ridge."""
     one_by_one = make_fleet_learn(learn)
 
-    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+    def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
         if out is not None or X.shape[1] > MAX_FEATURES:
             found: Indices = one_by_one(s, X, Y, p, out)
             return found

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._fleets import on_threads
@@ -66,7 +67,7 @@ def learn_members(
         )
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
     """Learn the rows of all members, by the steps of one learner."""
     learned, dtype = np.zeros(len(p.members), np.int64), X.dtype
     if not len(X):
@@ -88,7 +89,7 @@ def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indice
     return learned
 
 
-def momentum_and_counts(p: Any, rows: int) -> tuple[Any, Any]:
+def momentum_and_counts(p: FleetParams, rows: int) -> tuple[Any, Any]:
     """For each row, the momentum of its step (0 in the first step) and the weight of its iterate in the average."""
     averaging, momentum = str(p.averaging[0]), p.momentum
     if averaging != "tail" and not momentum.any():

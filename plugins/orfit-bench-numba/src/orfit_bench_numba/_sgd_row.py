@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numba._arrays import Array, BoundRow, Scalar
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._losses import CROSS_ENTROPY, HINGE, LOGISTIC, loss_of
 from orfit_bench_numba._sgd_steps import fields_of, learn_rows
 
 
-def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
+def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row with one output, see `Kernel.bind_row`.
 
     None if the step depends on its number (the average of a tail), and for losses of several outputs.

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._losses import CROSS_ENTROPY, become_slopes_of_cross_entropy, loss_slope
@@ -33,7 +34,7 @@ class Schedule(NamedTuple):
     counts: Array
 
 
-def fields_of(s: Any) -> tuple[Array, Array, Array, Array]:
+def fields_of(s: State) -> tuple[Array, Array, Array, Array]:
     """w, previous, average and the weight of the average as vectors; fields that s does not have are of size 0."""
     none = np.empty(0, s.w.dtype)
     previous, average = getattr(s, "previous", none), getattr(s, "average", none)

@@ -13,8 +13,9 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from orfit_bench.kernels.threads import limit_blas_threads
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import BACKEND
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._arrays import Array, BoundLabel
 
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; returns False if it was not applied."""
@@ -34,7 +35,7 @@ def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD)
     Every `period` steps, `rows` removes the rounding errors of single rows. The rule learns all complex rows.
     """
 
-    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         i, N = 0, p.batch_size
         is_fast = N == 1 and s.basis.dtype.kind == "f"
         if is_fast and len(X) == 1 and (p.t - 1) % period and bind(s, p)(X[0]):
@@ -52,10 +53,10 @@ def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD)
     return learn
 
 
-def make_bind_sample(bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., Callable[[Array, int], int] | None]:
+def make_bind_sample(bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., BoundLabel | None]:
     """Make `bind_sample` of a kernel; its `learn` learns the rows at which rounding errors are removed."""
 
-    def bind_sample(s: Any, p: Any) -> Callable[[Array, int], int] | None:
+    def bind_sample(s: State, p: Params) -> BoundLabel | None:
         if p.batch_size > 1 or s.basis.dtype.kind != "f":
             return None
         row = bind(s, p)
@@ -76,7 +77,7 @@ def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
     along(B, X, step, *limits) learns rows until B must be orthonormalized, and returns how many.
     """
 
-    def rows(s: Any, X: Array, p: Any, i: int) -> int:
+    def rows(s: State, X: Array, p: Params, i: int) -> int:
         B, end = transposed_copy(s.basis), i
         several, single = growth_limits(B, loss)
         while end < len(X) and (n := along(B, X[end : end + RENEWAL_PERIOD], p.step_size[end:], several, single)):

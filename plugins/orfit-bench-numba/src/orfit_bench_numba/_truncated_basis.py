@@ -13,12 +13,13 @@ Allocated: Q, strips of [U; Q] and of U, and the coordinates.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import count_safe_rows, orthogonalize_block
 from orfit_bench_numba._cholesky import solve_lower
@@ -29,7 +30,7 @@ from orfit_bench_numba._strip_products import combine
 
 
 def learn_block(
-    s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int, checked: bool
+    s: State, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int, checked: bool
 ) -> int:
     """Learn the first rows of X; returns how many. Only a block of one row decides whether that row can be learned.
 

@@ -5,7 +5,6 @@ features by `_tall_apa`. These use squares of the rows, so windows of nearly dep
 SVD. All write w and the window.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,10 +12,11 @@ import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import regularized_inverse
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import _complex_apa, _tall_apa
 from orfit_bench_numba._apa_fleets import make_apa_fleet_learn
 from orfit_bench_numba._apa_row import learn_row, make_workspace
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, learn_rows
@@ -28,7 +28,7 @@ MAX_TOGETHER = 64
 """Largest number of rows that the reference learns together."""
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """For each row: w <- w + step A'(A A' + eps I)^+ (b - A w), where A are the last rows including this one.
 
     If the window can have more rows than features, rows are often dependent for a long time. The reference then learns
@@ -61,7 +61,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return done
 
 
-def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
+def learn_block(s: State, X: Array, Y: Array, step: Array, p: Params, predictions: Array) -> int:
     """Learn the first rows of X; returns how many: none if the rows of the window are nearly dependent."""
     n, w = int(s.count[0]), s.w
     if not max(w.max(), -w.min()) < max_step(X.dtype) ** 3:
@@ -81,7 +81,7 @@ def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Ar
     return learned
 
 
-def learn_tall(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
+def learn_tall(s: State, X: Array, Y: Array, step: Array, p: Params, predictions: Array) -> int:
     """Learn the first rows of X with windows of more than d rows, in float64."""
     fields, limits = (s.w.T, s.rows, s.targets), (p.projection_order, p.eps, max_step(X.dtype), max_condition(X.dtype))
     W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (*fields, X, Y, step, predictions))
@@ -103,7 +103,7 @@ def max_condition(dtype: Any) -> float:
     return 0.25 / float(np.finfo(dtype).eps) ** 0.5 if dtype == np.float32 else MAX_CONDITION
 
 
-def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
+def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row of real numbers with one output."""
     order, w = p.projection_order, s.w
     if w.dtype.kind == "c":
@@ -123,13 +123,13 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
     return learn
 
 
-def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+def bind_rows(s: State, p: Params) -> BoundRows | None:
     """A function that learns rows of real numbers with one output; None while the arrays of the window still grow."""
     has_room = len(s.rows) >= p.projection_order
     return partial(learn_numbers, s, p) if has_room and s.w.dtype.kind == "f" else None
 
 
-def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
+def learn_numbers(s: State, p: Params, X: Array, y: Array, out: Array) -> int:
     """Learn rows with one output; NOT_FINITE, and nothing is changed, if a number is not finite."""
     with np.errstate(all="ignore"):  # a bound function is called without
         if not (is_finite(X) and is_finite(y)):
@@ -138,7 +138,7 @@ def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
         return learn(s, X, y[:, None], steps, out[:, None] if len(out) else None)
 
 
-def bind_tall_row(s: Any, step: Array, order: int, limits: tuple[float, ...]) -> Callable[[Array, float], int]:
+def bind_tall_row(s: State, step: Array, order: int, limits: tuple[float, ...]) -> BoundRow:
     """A function that learns one row in windows of more than d rows; it does not learn the first d rows."""
     dtype, shape = s.w.dtype, (1, len(s.w))
     entry, Y = _tall_apa.learn_rows.entry_point(dtype), np.empty((1, 1), dtype)
@@ -153,7 +153,7 @@ def bind_tall_row(s: Any, step: Array, order: int, limits: tuple[float, ...]) ->
     return learn
 
 
-def learn_by_svd(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
+def learn_by_svd(s: State, X: Array, Y: Array, p: Params, predictions: Array) -> int:
     """Learn the first rows of X by the SVD of each window."""
     if len(X) > 1:
         return int(reference.learn(s, X, Y, p, predictions))
@@ -161,7 +161,7 @@ def learn_by_svd(s: Any, X: Array, Y: Array, p: Any, predictions: Array) -> int:
     return int(update(s, X, Y - predictions, p))
 
 
-def append_to_window(s: Any, X: Array, Y: Array) -> None:
+def append_to_window(s: State, X: Array, Y: Array) -> None:
     """Append rows to the window; the oldest rows leave a full window."""
     n, size = int(s.count[0]), len(s.rows)
     X, Y = X[-size:], Y[-size:]
@@ -173,7 +173,7 @@ def append_to_window(s: Any, X: Array, Y: Array) -> None:
     s.count[0] = keep + len(X)
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Take one step for q gradients, by the SVD of the window."""
     q, n = len(J), int(s.count[0])
     b_new = E + J @ s.w

@@ -6,13 +6,13 @@ everything else is as in rls.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench.kernels.threads import limit_blas_threads
-from orfit_bench_numba._arrays import Array
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numba._arrays import Array, BoundLabel
 from orfit_bench_numba._covariance import apply_change, compute_change
 from orfit_bench_numba._covariance_fleets import make_covariance_fleet_learn
 from orfit_bench_numba._covariance_row import learn_label
@@ -21,18 +21,17 @@ from orfit_bench_numba.rls import learn_outputs_alike
 __all__ = ["bind_label", "fleet_learn", "learn", "step"]
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """For each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x (y - x'w) / (ff + x'P_old x)."""
     if len(X) != 1:
         return learn_outputs_alike(s, X, Y, p, out)
     if out is not None:
         np.dot(X, s.w, out)
     label = int(Y[0].argmax())
-    learned: int = bind_label(s, p, float(Y[0, label]))(X[0], label)  # the root of the weight of the row
-    return learned
+    return bind_label(s, p, float(Y[0, label]))(X[0], label)  # the root of the weight of the row
 
 
-def bind_label(s: Any, p: Any, y: float = 1.0) -> Any:
+def bind_label(s: State, p: Params, y: float = 1.0) -> BoundLabel:
     """A function that learns one row of a known class, with target y for it."""
     ff, dtype = p.forgetting_factor, s.P.dtype
     limits = [float(number) for number in forgetting_limits(ff, dtype)]
@@ -40,7 +39,7 @@ def bind_label(s: Any, p: Any, y: float = 1.0) -> Any:
     return partial(entry, s.P, s.w, float(ff), *limits, s.precision_lost.reshape(1), y)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Learn all rows of A in one step: K = P A'(ff I + A P A')^-1,  w <- w + K E,  P <- (P - K A P) / ff."""
     limits = forgetting_limits(p.forgetting_factor, A.dtype)
     with limit_blas_threads(3.0 * len(A) * s.P.size):

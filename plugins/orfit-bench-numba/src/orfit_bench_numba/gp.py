@@ -12,6 +12,7 @@ import numpy as np
 
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, propagated_errors, used_rows
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._layered import LayeredRows, Space, Step, move_layer
@@ -21,7 +22,7 @@ from orfit_bench_numba._products import multiply
 from orfit_bench_numba._truncated_basis import reorthonormalize
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, where Delta_l = a e' is the part of J'E for the layer."""
     w, step = s.w.copy(), p.step_size[0]
     parts = layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), p.inputs
@@ -34,7 +35,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def store(s: Any, J: Any, p: Any) -> None:
+def store(s: State, J: Any, p: Params) -> None:
     """Add the input a = p.inputs[l] of every layer after the step to its basis U_l."""
     values = _singular_values(s, len(p.inputs))
     for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
@@ -46,7 +47,7 @@ def for_network(network: Any, d: int, c: int, settings: Any) -> LayeredRows:
     return LayeredRows(network, d, c, make_step, counts_steps=settings["rank"] is not None)
 
 
-def make_step(s: Any, p: Any, space: Space) -> Step:
+def make_step(s: State, p: Params, space: Space) -> Step:
     """See `LayeredRows`."""
     bases = [getattr(s, f"basis_{k + 1}") for k in range(len(space.layers))]
     parts = list(zip(space.layers, bases, _singular_values(s, len(bases)), strict=True))
@@ -71,7 +72,7 @@ def make_step(s: Any, p: Any, space: Space) -> Step:
     return step
 
 
-def _singular_values(s: Any, layers: int) -> list[Array | None]:
+def _singular_values(s: State, layers: int) -> list[Array | None]:
     """The singular values of the basis of each layer; None if it is not limited."""
     return [getattr(s, f"singular_values_{k + 1}", None) for k in range(layers)]
 

@@ -1,15 +1,14 @@
 """Greedy: predict the last label (thesis, section 5.1). Each target is read and written once: memory is the limit."""
 
-from typing import Any
-
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._precision_guard import copy
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """For each row: predict `last`, then last <- y."""
     predict_last(s.last, Y, np.empty((0, 0), Y.dtype) if out is None else out)
     return len(X)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.linalg import inverse_gram
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled
@@ -39,7 +40,7 @@ COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
 
 
-def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
+def learn_rows(s: State, X: Array, p: Params, i: int) -> int:
     """Learn row by row; recompute the inverse every RENEWAL_PERIOD steps."""
     B, inverse, end = transposed_copy(s.basis), s.inverse, i
     while end < len(X):
@@ -84,7 +85,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
     return learned
 
 
-def bind(s: Any, p: Any) -> Callable[[Array], bool]:
+def bind(s: State, p: Params) -> Callable[[Array], bool]:
     """A function that learns one row, but not the first, which computes the inverse."""
     return partial(learn_implicit.entry_point(s.basis.dtype), s.basis, s.inverse, p.step_size)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
@@ -36,7 +37,7 @@ DELAY = 16
 """Number of rows whose new directions are stored next to the old basis before it is rotated."""
 
 
-def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
+def learn_rows(s: State, X: Array, p: Params, i: int) -> int:
     """Learn row by row; regularly orthonormalize the basis, since every rotation adds rounding errors."""
     (d, k), info = s.basis.shape, np.finfo(X.dtype)
     Q = BACKEND.asarray(np.concatenate([s.basis.T, np.zeros((DELAY, d), X.dtype)]))
@@ -184,7 +185,7 @@ def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
             S[j, m] = 1 if j == m else 0
 
 
-def bind(s: Any, p: Any) -> Callable[[Array], bool]:
+def bind(s: State, p: Params) -> Callable[[Array], bool]:
     """A function that learns one row by a rotation of the basis, once it is full."""
     U, sigma, info = s.basis, s.singular_values, np.finfo(s.basis.dtype)
     limits = rounding_of((len(U), len(sigma) + 1), U.dtype), info.tiny / info.eps**2, info.max

@@ -16,7 +16,6 @@ Rows with noise are learned together: for a state at rest as in rls without forg
 square-root form uses the reference, since QR factorizations in LAPACK take most of the time.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -26,7 +25,8 @@ from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_covariance
 from orfit_bench.kernels.guards import NO_LIMITS, is_finite, is_singular
 from orfit_bench.kernels.threads import MIN_OPERATIONS, limit_blas_threads
-from orfit_bench_numba._arrays import Array
+from orfit_bench.spec.kernel_arguments import FilterParams, State
+from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._exact_observations import learn_exactly
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> int:
     """Learn row by row; rows with noise are learned together."""
     if hasattr(s, "root"):
         return reference.learn(s, X, Y, p, out)
@@ -73,7 +73,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
-def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
+def bind_row(s: State, p: FilterParams) -> BoundRow | None:
     """A function that learns one row with one output; None without noise, and with a control or a root."""
     if not can_bind(s, p):
         return None
@@ -83,7 +83,7 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
     entry, (has_transition, has_noise) = learn_moving_row.entry_point(P.dtype), map(bool, p.is_dynamic[0])
     f, F = split_vectors_matrices(p.transition, slice(0, 1), P.dtype)
     q, Q = split_vectors_matrices(p.process_noise, slice(0, 1), P.dtype)
-    learn_row: Callable[[Array, float], int] = partial(
+    learn_row: BoundRow = partial(
         entry, P, W, noise, f, F, q, Q, has_transition, has_noise, s.scale, s.precision_lost.reshape(1)
     )
     operations = 3.0 * len(P) ** 3 * (F.size > 0 or Q.size > 0)
@@ -97,24 +97,24 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
     return learn_large_row
 
 
-def bind_row_at_rest(s: Any, p: Any) -> Callable[[Array, float], int]:
+def bind_row_at_rest(s: State, p: FilterParams) -> BoundRow:
     """A function that learns one row with one output for a state that does not move."""
     P, noise = s.covariance, float(p.observation_noise[0])
     entry = learn_number.entry_point(P.dtype)
     return partial(entry, P, s.mean.reshape(1, -1), noise, *NO_LIMITS, s.precision_lost.reshape(1))
 
 
-def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+def bind_rows(s: State, p: FilterParams) -> BoundRows | None:
     """A function that learns rows with one output; None without noise, and with a control or a root."""
     return partial(learn_numbers, s, p) if can_bind(s, p) else None
 
 
-def can_bind(s: Any, p: Any) -> bool:
+def can_bind(s: State, p: FilterParams) -> bool:
     """Whether rows have noise, and there is neither a control nor a root."""
     return bool(p.observation_noise[0] != 0) and p.control is None and not hasattr(s, "root")
 
 
-def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
+def learn_numbers(s: State, p: FilterParams, X: Array, y: Array, out: Array) -> int:
     """Learn rows with one output, not the very first; NOT_FINITE, and nothing is changed, if a number is not finite."""
     with np.errstate(all="ignore"):  # a bound function is called without
         if not (is_finite(X) and is_finite(y)):
@@ -123,7 +123,7 @@ def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
         return learn_noisy_rows(s, X, y[:, None], noise, p, 1, out[:, None] if len(out) else None)
 
 
-def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:
+def learn_noiseless_rows(s: State, X: Array, Y: Array, p: FilterParams, begin: int, out: Array | None) -> int:
     """Learn rows without noise, starting at row `begin` of this chunk."""
     for i in range(len(X)):
         row = slice(i, i + 1)
@@ -138,7 +138,7 @@ def no_records(dtype: Any) -> tuple[Array, Array, Array, Array]:
     return none, none, none, none
 
 
-def record_rows(s: Any, X: Array, Y: Array, p: Any, records: tuple[Array, Array, Array, Array]) -> int:
+def record_rows(s: State, X: Array, Y: Array, p: FilterParams, records: tuple[Array, Array, Array, Array]) -> int:
     """Learn rows and record the moments (m_pred, P_pred, m, P) of each; returns how many, or 0 if it cannot."""
     noise = noise_of_rows(p, len(X))
     can_record = len(X) and noise.all() and not hasattr(s, "root")
@@ -146,11 +146,11 @@ def record_rows(s: Any, X: Array, Y: Array, p: Any, records: tuple[Array, Array,
 
 
 def learn_noisy_rows(
-    s: Any,
+    s: State,
     X: Array,
     Y: Array,
     noise: Array,
-    p: Any,
+    p: FilterParams,
     begin: int,
     out: Array | None,
     records: tuple[Array, Array, Array, Array] | None = None,
@@ -188,13 +188,13 @@ def learn_noisy_rows(
     return int(learned)
 
 
-def noise_of_rows(p: Any, n: int) -> Array:
+def noise_of_rows(p: FilterParams, n: int) -> Array:
     """The observation noise of each of n rows."""
     noise: Array = p.observation_noise.reshape(-1)
     return noise if len(noise) == n else np.full(n, noise[0])
 
 
-def collect_motion(p: Any, part: slice, W: Array) -> tuple[Array, ...]:
+def collect_motion(p: FilterParams, part: slice, W: Array) -> tuple[Array, ...]:
     """The arrays of `Motion` for some rows; W (c, d) are the means."""
     f, F = split_vectors_matrices(p.transition, part, W.dtype)
     q, Q = split_vectors_matrices(p.process_noise, part, W.dtype)
@@ -222,17 +222,17 @@ def split_vectors_matrices(value: Array | None, part: slice, dtype: Any) -> tupl
     return np.empty((1, 0), dtype), select_rows(value, part)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: FilterParams) -> bool:
     """Learn all rows of A as observations at one time step."""
     return filter_step(s, A, Y, p.at(0), None)
 
 
-def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
+def filter_step(s: State, A: Array, Y: Array, p: FilterParams, out: Array | None) -> bool:
     """Predict, from the second step on, and correct by the rows of A that are not missing; if refused, do neither."""
     return filtering.filter_step(s, A, Y, p, out, predict_step, update)
 
 
-def predict_step(s: Any, mean: Array, p: Any) -> bool:
+def predict_step(s: State, mean: Array, p: FilterParams) -> bool:
     """Prediction: P <- F P F' + Q; `mean` is F mean or that of a nonlinear transition (survey, KF, arrow down)."""
     if hasattr(s, "root"):
         return reference.predict_step(s, mean, p)
@@ -250,7 +250,7 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
     return True
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     """Correction: mean <- mean + K E, P <- P - K J P with K = P J'(J P J' + R)^-1 (survey, KF, arrow right)."""
     if hasattr(s, "root"):
         return reference.update(s, J, E, p)

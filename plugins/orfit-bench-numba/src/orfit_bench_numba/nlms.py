@@ -1,13 +1,12 @@
 """Normalised LMS (survey, the program LMS; Krasulina paper, after eq. 13)."""
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import normal_range
 from orfit_bench.kernels.linalg import are_rows_uneven
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_numba import _complex_rows, _gradient, _gradient_fleets
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._gradient_blocks import step_pseudo_inverse, step_row
 from orfit_bench_numba._network_gradients import by_gradients
@@ -17,33 +16,33 @@ CHECKS_ROWS = True
 COMPLEX = True
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """w <- w + step e x / (eps + x'x)."""
     if X.dtype.kind == "c":
         return _complex_rows.learn_by_gradient(s, X, Y, p.step_size, p.eps, out)
     return learn_by_gradient(s, X, Y, p.step_size, p.eps, out)
 
 
-def bind_row(s: Any, p: Any) -> Any:
+def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
     return _gradient.bind_row(s, p.step_size, p.eps)
 
 
-def bind_rows(s: Any, p: Any) -> Any:
+def bind_rows(s: State, p: Params) -> BoundRows | None:
     """A function that learns rows of real numbers with one output."""
     if s.w.dtype.kind == "c":
         return None
     return _gradient.bind_rows(s, p.step_size, p.eps)
 
 
-def bind_members(s: Any, p: Any) -> Any:
+def bind_members(s: State, p: FleetParams) -> BoundRows | None:
     """A function that learns a row of each member of a fleet, with one output."""
     return _gradient_fleets.bind_members(s, p, normalized=True)
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """w <- w + step J'(J J' + eps I)^+ E."""
     if len(J) == 1:
         return bool(step_row(s.w, J, E, p.step_size[0], p.eps, normal_range(J.dtype)[0]))

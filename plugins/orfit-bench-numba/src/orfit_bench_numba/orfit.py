@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.limited_memory import errors_of_step, keep_errors, kept_positions, order_by_size
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench.kernels.threads import limit_blas_threads
-from orfit_bench_numba._arrays import Array
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numba._arrays import Array, BoundRow
 from orfit_bench_numba._block_gram_schmidt import BLOCK, learn_in_blocks, new_directions
 from orfit_bench_numba._coordinate_rows import SUMMARIES
 from orfit_bench_numba._few_coordinates import MAX_FEATURES, MAX_FEATURES_OF_ONE, learn_few_features
@@ -24,7 +23,7 @@ from orfit_bench_numba._truncated_basis import has_bounded_products, learn_block
 CHECKS_ROWS = True
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """w <- w + x~ (x'x~)^-1 e with x~ = x - U U'x (eq. 3.10); then add x to the memory."""
     if p.batch_size > 1:
         with limit_blas_threads(8.0 * len(s.basis) * X.size):
@@ -49,12 +48,12 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return learn_in_blocks(learn_part, X, len(s.basis))
 
 
-def bind_row(s: Any, p: Any) -> Any:
+def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row with one output; None with a limited memory, which changes completely."""
     return None if hasattr(s, "singular_values") else bind_fitted_row(s, None, bounded=True)
 
 
-def _learn_batches(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def _learn_batches(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     b = p.batch_size
     for i in range(0, len(X), b):
         A, here = X[i : i + b], p if len(X) == b else p.at(i // b)
@@ -66,19 +65,19 @@ def _learn_batches(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int
     return len(X)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Learn the rows of A as one block."""
     return update(s, A, Y - A @ s.w, p)
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """w <- w + J~ (J'J~)^-1 E with J~ = J - U U'J; then add J to the memory."""
     directions = float(s.count[0] + len(J))
     with limit_blas_threads(directions * (8.0 * J.size + 20.0 * directions**2)):
         return _update(s, J, E, p)
 
 
-def _update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def _update(s: State, J: Array, E: Array, p: Params) -> bool:
     n = int(s.count[0])
     U = s.basis[:n]
     Q, R = new_directions(U, J)
@@ -105,7 +104,7 @@ def _update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def summarize(U: Array, sigma: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
+def summarize(U: Array, sigma: Array, R: Array, J: Array, p: Params) -> tuple[Array, Array]:
     """The new memory: directions V (n + a, m) in the coordinates of the rows of U and Q, and their values."""
     n, (a, q) = len(U), R.shape
     if p.summary == "ipca":  # the leading singular vectors of [U Sigma, J'] (eq. 3.4)

@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits, forgetting_limits, keeps_variances_finite
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._covariance import compute_change
@@ -19,7 +20,7 @@ from orfit_bench_numba._precision_guard import judge_row
 from orfit_bench_numba._symmetric import downdate
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff,  then Theta_l <- Theta_l + step P_l Delta_l."""
     limits, w, found = forgetting_limits(p.forgetting_factor, J.dtype), s.w.copy(), []
     noise = np.full((1, 1), limits.ff, w.dtype)
@@ -45,7 +46,7 @@ def for_network(network: Any, d: int, c: int, settings: Any) -> LayeredRows:
     return LayeredRows(network, d, c, make_step)
 
 
-def make_step(s: Any, p: Any, space: Space) -> Step:
+def make_step(s: State, p: Params, space: Space) -> Step:
     """See `LayeredRows`."""
     dtype = s.w.dtype
     limits = tuple(map(float, forgetting_limits(p.forgetting_factor, dtype)))

@@ -9,9 +9,7 @@ time are added by compiled code, unless BLAS is faster. Predictions of every row
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +22,8 @@ from orfit_bench.kernels.information import (
     solve_normal_equations,
 )
 from orfit_bench.kernels.threads import limit_blas_threads
-from orfit_bench_numba._arrays import Array
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._block_ridge import block_size, predict_block
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
@@ -39,7 +38,7 @@ MANY_ROWS = 1024
 """With more rows, and without forgetting, `add_many_rows` is faster than `add_numbers`."""
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
     ff, t, L = p.forgetting_factor, p.t, s.information
     if out is None and 1 < len(X) <= most_rows(s, p):
@@ -70,14 +69,14 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return done
 
 
-def bind_row(s: Any, p: Any) -> Any:
+def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row of real numbers with one output; None if ff > 1: weights depend on the step."""
     if p.forgetting_factor > 1 or s.moment.dtype.kind == "c":
         return None
     return partial(add_number.entry_point(s.moment.dtype), s.information, s.moment, float(p.forgetting_factor))
 
 
-def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
+def bind_rows(s: State, p: Params) -> BoundRows | None:
     """A function that learns rows of real numbers with one output, without predictions; None with ff > 1."""
     if not has_constant_weights(s, p):
         return None
@@ -88,25 +87,25 @@ def bind_rows(s: Any, p: Any) -> Callable[[Array, Array, Array], int] | None:
     return lambda X, y, out: learn_few(X, y, out) if len(X) <= most else learn_many(X, y, out)
 
 
-def has_constant_weights(s: Any, p: Any) -> bool:
+def has_constant_weights(s: State, p: Params) -> bool:
     """Whether rows are real numbers with one output whose weights do not depend on the step, as they do with ff > 1."""
     return bool(s.moment.shape[1] == 1 and p.forgetting_factor <= 1 and s.moment.dtype.kind == "f")
 
 
-def most_rows(s: Any, p: Any) -> float:
+def most_rows(s: State, p: Params) -> float:
     """The number of rows up to which `add_numbers` is faster than products of BLAS; 0 if it cannot learn them."""
     if len(s.moment) > MAX_FEATURES or not has_constant_weights(s, p):
         return 0
     return math.inf if p.forgetting_factor < 1 else MANY_ROWS
 
 
-def bind_few_features(s: Any, p: Any) -> Callable[[Array, Array, Array], int]:
+def bind_few_features(s: State, p: Params) -> BoundRows:
     """The function of `bind_rows` for few features: one compiled call."""
     entry = add_numbers.entry_point(s.moment.dtype)
     return partial(entry, s.information, s.moment.reshape(-1), float(p.forgetting_factor))
 
 
-def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
+def learn_numbers(s: State, p: Params, X: Array, y: Array, out: Array) -> int:
     """The function of `bind_rows` for all other rows: `learn`, unless y is not finite or `out` asks for predictions."""
     with np.errstate(all="ignore"):  # a bound function is called without
         if len(out) or not math.isfinite(float(np.vdot(y, y))):
@@ -114,7 +113,7 @@ def learn_numbers(s: Any, p: Any, X: Array, y: Array, out: Array) -> int:
         return learn(s, X, y[:, None], p, None)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """L <- ff L + A'A,  m <- ff m + A'Y; if a number would not be finite, change nothing and return False."""
     ff, t = p.forgetting_factor, p.t
     if len(A) == 1:
@@ -129,13 +128,13 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     return True
 
 
-def solve(s: Any) -> tuple[Array, float]:
+def solve(s: State) -> tuple[Array, float]:
     """Solve L w = m; return w and its precision (see `factor_information`)."""
     with limit_blas_threads(float(len(s.information)) ** 3 / 3, square=len(s.information)):
         return solve_normal_equations(s.information, s.moment)
 
 
-def add(s: Any, X: Array, Y: Array, ff: float, t: int, energy: float) -> int:
+def add(s: State, X: Array, Y: Array, ff: float, t: int, energy: float) -> int:
     """Learn rows starting at step t; energy is the sum of their squares. Returns how many were learned."""
     L, m = s.information, s.moment
     is_complex = X.dtype.kind == "c"

@@ -7,12 +7,12 @@ there describe cost and memory. A step with q gradients takes 3 q p^2 flops.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from orfit_bench.kernels.guards import forgetting_limits
-from orfit_bench_numba._arrays import Array
+from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._complex_rows import learn_covariance_rows
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._covariance_fleets import bind_members, make_covariance_fleet_learn
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """For each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
     if len(X) > 1 and Y.shape[1] == 1 and can_learn_few_features(s, p):
         y, predictions = Y.reshape(-1), np.empty(0, X.dtype) if out is None else out.reshape(-1)
@@ -46,7 +46,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return learn_outputs_alike(s, X, Y, p, out)
 
 
-def learn_outputs_alike(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn_outputs_alike(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Learn rows as `learn`, with operations for each output that do not depend on the other outputs.
 
     The forgetting factor is the noise r of `_sequential_rls` and `_block_rls`.
@@ -61,16 +61,15 @@ def learn_outputs_alike(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -
         return learn_covariance_rows(s, X, Y, forgetting_limits(ff, X.dtype), out)
     if ff == 0:
         return fit_rows(s, X, Y, out)
-    if len(X) == 1 and Y.shape[1] == 1:
+    if len(X) == 1 and Y.shape[1] == 1 and (learn_row := bind_row(s, p)):
         if out is not None:
             np.dot(X, s.w, out)
-        learned: int = bind_row(s, p)(X[0], Y[0, 0])
-        return learned
+        return learn_row(X[0], Y[0, 0])
     noise = np.full(len(X), ff, X.dtype)
     return learn_rows(s.P, s.w, X, Y, noise, s.precision_lost, out, forgetting_limits(ff, X.dtype))
 
 
-def can_learn_few_features(s: Any, p: Any) -> bool:
+def can_learn_few_features(s: State, p: Params) -> bool:
     """Whether a P for real numbers and few features is stored and exists before the first of the rows."""
     keeps_P = p.forgetting_factor > 0 and not hasattr(s, "root") and not (p.ridge == 0 and p.t == 1)
     return keeps_P and s.w.dtype.kind == "f" and len(s.w) <= MAX_FEATURES
@@ -90,7 +89,7 @@ def learn_few_features(
         return learned + learn_rows(P, w, X[left], y[left, None], noise, degraded, predictions, limits)
 
 
-def bind_row(s: Any, p: Any) -> Any:
+def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row of real numbers with one output; None if no P is stored."""
     ff = p.forgetting_factor
     if ff == 0 or s.w.dtype.kind == "c" or hasattr(s, "root"):
@@ -100,7 +99,7 @@ def bind_row(s: Any, p: Any) -> Any:
     return partial(entry, s.P, s.w.reshape(1, -1), float(ff), *limits, s.precision_lost.reshape(1))
 
 
-def bind_rows(s: Any, p: Any) -> Any:
+def bind_rows(s: State, p: Params) -> BoundRows | None:
     """A function that learns rows of real numbers with one output; None if no P is stored, and for many features."""
     if not can_learn_few_features(s, p):
         return None
@@ -108,7 +107,7 @@ def bind_rows(s: Any, p: Any) -> Any:
     return partial(learn_few_features, entry, s.P, s.w, float(p.forgetting_factor), s.precision_lost)
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """P <- (P - P J'(ff I + J P J')^-1 J P) / ff,  w <- w + P_old J'(ff I + J P_old J')^-1 E."""
     if J.dtype.kind == "c" or hasattr(s, "root"):
         return reference.update(s, J, E, p)
@@ -122,7 +121,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     )
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Learn all rows of A in one step."""
     return update(s, A, Y - A @ s.w, p)
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._borrow import borrowed, hold
@@ -53,7 +54,7 @@ COMPLEX = True
 MAX_GROWTH = 1e1
 
 
-def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
+def learn_rows(s: State, X: Array, p: Params, i: int) -> int:
     """Learn row by row; orthonormalize Q from time to time."""
     (B, R), end = qr_factors(s.basis), i
     several, single = growth_limits(B, MAX_GROWTH)
@@ -109,7 +110,7 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
     return learned
 
 
-def bind(s: Any, p: Any) -> Callable[[Array], bool]:
+def bind(s: State, p: Params) -> Callable[[Array], bool]:
     """A function that learns one row by the Cholesky factor of C'C, unless C is too ill-conditioned."""
     (d, k), kind = s.basis.shape, s.basis.dtype
     rows = -(-k // 4) * 4

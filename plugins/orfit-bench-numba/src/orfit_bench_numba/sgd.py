@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_numba import _complex_rows, _gradient, _sgd_fleets, _sgd_row, lms
-from orfit_bench_numba._arrays import Array, Indices
+from orfit_bench_numba._arrays import Array, BoundRow, BoundRows, Indices
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numba._losses import loss_of
@@ -42,7 +43,7 @@ COMPLEX = True
 computes all others."""
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Take one step for every b rows A with errors y - A v; predict with the averaged weights."""
     if X.dtype.kind == "c":
         return _learn_complex(s, X, Y, p, out)
@@ -61,60 +62,60 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return _descend(s, X, Y, none, p, p.batch_size, predictions, True)
 
 
-def bind_row(s: Any, p: Any) -> Any:
+def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row of real numbers with one output; None if no such function is compiled."""
     if s.w.dtype.kind != "f":
         return None
     return _gradient.bind_row(s, p.step_size, None) if is_plain(s, p) else _sgd_row.bind_row(s, p)
 
 
-def bind_rows(s: Any, p: Any) -> Any:
+def bind_rows(s: State, p: Params) -> BoundRows | None:
     """A function that learns rows of real numbers with one output, if the step is that of `lms`; otherwise None."""
     is_real = s.w.dtype.kind == "f"
     return _gradient.bind_rows(s, p.step_size, None) if is_real and is_plain(s, p) else None
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
     """Learn the rows of the members of a fleet."""
     learn_members = lms.fleet_learn if _are_plain(s, p) else _sgd_fleets.fleet_learn
     learned: Indices = learn_members(s, X, Y, p, out)
     return learned
 
 
-def bind_members(s: Any, p: Any) -> Any:
+def bind_members(s: State, p: FleetParams) -> BoundRows | None:
     """A function that learns a row of each member with one output, if the step is that of `lms`; otherwise None."""
     return lms.bind_members(s, p) if _are_plain(s, p) else None
 
 
-def _are_plain(s: Any, p: Any) -> bool:
+def _are_plain(s: State, p: FleetParams) -> bool:
     """Whether `is_plain` holds for all members that have rows; they share one loss."""
     has_more = p.ridge.any() or hasattr(s, "previous") or hasattr(s, "average")
     return set(p.loss[:1]) <= {"square"} and not has_more and bool(np.isinf(p.radius).all())
 
 
-def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def _learn_complex(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     if is_plain(s, p):
         return _complex_rows.learn_by_gradient(s, X, Y, p.step_size, None, out)
     return learn_complex(s, X, Y, p, out) if np.isfinite(X).all() else NOT_FINITE
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Take one step with the gradients and errors at v_t."""
     return _descend(s, J, p.targets, E, p, len(J), np.empty((0, 0), J.dtype), True) == len(J)
 
 
-def move(s: Any, g: Array, p: Any) -> bool:
+def move(s: State, g: Array, p: Params) -> bool:
     """Take one step against the sum g (p, 1) of gradients at v_t, treated as the gradient of one row with slope 1."""
     error = np.full((1, 1), -1, g.dtype)
     return _descend(s, g.T, 0 * error, error, p._replace(loss="square"), 1, np.empty((0, 0), g.dtype), True) == 1
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Learn all rows of A in one step."""
     return learn(s, A, Y, p, None) == len(A)
 
 
-def ahead(s: Any, p: Any) -> Array:
+def ahead(s: State, p: Params) -> Array:
     """The point v_t = w_t + beta_t (w_t - w_(t-1)), v_1 = w_1, at which Nesterov's method evaluates the gradient."""
     w: Array = s.w
     return w if p.t == 1 or not hasattr(s, "previous") else w + p.momentum[0] * (w - s.previous)
@@ -125,18 +126,18 @@ def for_network(network: Any, d: int, c: int, settings: Any) -> NumberDescent:
     return NumberDescent(network, d, c, _describe)
 
 
-def _describe(s: Any, p: Any, begun: bool) -> Descent:
+def _describe(s: State, p: Params, begun: bool) -> Descent:
     penalty = float(p.ridge), float(p.radius)
     return Descent(fields_of(s), _schedule(p, begun), loss_of(p), penalty, s.w[:0, 0], p.averaging == "tail")
 
 
-def _descend(s: Any, X: Array, Y: Array, E: Array, p: Any, rows: int, out: Array, careful: bool) -> int:
+def _descend(s: State, X: Array, Y: Array, E: Array, p: Params, rows: int, out: Array, careful: bool) -> int:
     """Learn in steps of `rows` rows, or in one step if the errors E at v are given; returns the number of rows."""
     schedule, penalty = _schedule(p, p.t > 1), (p.ridge, p.radius)
     return int(descend(X, Y, E, fields_of(s), schedule, loss_of(p), penalty, rows, p.batch_size, careful, out))
 
 
-def _schedule(p: Any, begun: bool) -> tuple[Array, Array, Array]:
+def _schedule(p: Params, begun: bool) -> tuple[Array, Array, Array]:
     """For each step its size, the momentum (0 in the first step), and its weight in the average."""
     counts = p.weights
     if p.averaging != "weighted":

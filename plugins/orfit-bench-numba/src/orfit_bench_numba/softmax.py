@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
+from orfit_bench_numba._arrays import Array, BoundLabel, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._losses import CROSS_ENTROPY
@@ -23,18 +24,18 @@ from orfit_bench_numpy.softmax import move, slopes, update
 __all__ = ["bind_label", "fleet_learn", "for_network", "learn", "move", "slopes", "step", "update"]
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """For each row: w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen."""
     predictions = np.empty((0, 0), X.dtype) if out is None else out
     return int(learn_all_rows(s.w, s.seen, X, Y, p.step_size, p.ridge, predictions))
 
 
-def bind_label(s: Any, p: Any) -> Any:
+def bind_label(s: State, p: Params) -> BoundLabel | None:
     """A function that learns one row of a known class."""
     return partial(learn_label.entry_point(s.w.dtype), s.w, s.seen, p.step_size, float(p.ridge))
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Learn all rows of A in one step on their mean loss."""
     return bool(take_step(s.w, s.seen, A, Y, p.step_size[0], p.ridge))
 
@@ -44,13 +45,13 @@ def for_network(network: Any, d: int, c: int, settings: Any) -> LabelDescent:
     return LabelDescent(network, d, c, _describe)
 
 
-def _describe(s: Any, p: Any, begun: bool) -> Descent:
+def _describe(s: State, p: Params, begun: bool) -> Descent:
     none, zeros = s.w[:0, 0], np.zeros_like(p.step_size)
     penalty = float(p.ridge), np.inf
     return Descent((s.w[:, 0], none, none, none), (p.step_size, zeros, zeros), (CROSS_ENTROPY, 0.0), penalty, s.seen)
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Indices:
     """Learn the rows of all members, each with separate steps."""
     learned, dtype = np.zeros(len(p.members), np.int64), X.dtype
     step, ridge = np.ascontiguousarray(p.step_size, dtype), np.ascontiguousarray(p.ridge, dtype)

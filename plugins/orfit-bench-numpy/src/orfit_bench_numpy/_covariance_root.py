@@ -27,11 +27,11 @@ from orfit_bench.kernels.guards import (
 )
 from orfit_bench.kernels.linalg import inverse_or_zero, root_of, root_of_noise
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FilterParams, State
 from orfit_bench_numpy._roots import triangularize_columns
 
 
-def predict_root(s: State, mean: Array, p: Params) -> bool:
+def predict_root(s: State, mean: Array, p: FilterParams) -> bool:
     """Prediction (survey, KF, arrow down): [F S, Q^(1/2)] = [S+ 0] Theta with orthogonal Theta, S+ S+' = F P F' + Q."""
     S, F, Q = s.root, p.transition, p.process_noise
     moved = S if F is None else F @ S
@@ -49,7 +49,7 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
     return True
 
 
-def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
+def update_root(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     """Correction (survey, KF, arrow right): [R^(1/2) J S; 0 S] = [T 0; K T S+] Theta, with T T' = J P J' + R."""
     S, (q, d) = s.root, J.shape
     before = np.block([[root_of(p.observation_noise), J @ S], [np.zeros((d, q), S.dtype), S]])  # (q + d, q + d)
@@ -79,7 +79,7 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
-def can_smooth(s: State, p: Params) -> bool:
+def can_smooth(s: State, p: FilterParams) -> bool:
     """Whether S S' has enough digits for the smoother, which divides by it after a move; marks lost digits.
 
     The smoother leaves out directions whose deviation is only rounding. Without a root, the corrections check P
@@ -101,7 +101,7 @@ def deviations(S: Array) -> Array:
     return found
 
 
-def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array, int]:
+def learn_exactly(s: State, J: Array, E: Array, p: FilterParams, after: Array) -> tuple[Array, Array, int]:
     """The change of the mean, the new root S+ and the verdict on the errors, for a singular T.
 
     T^+ replaces T^-1. If a column of T, rotated by V, is only rounding, the same column of gain V' is not a gain but a

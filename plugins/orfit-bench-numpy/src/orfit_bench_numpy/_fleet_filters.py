@@ -14,6 +14,7 @@ from orfit_bench.kernels.filtering import moved_scale
 from orfit_bench.kernels.fleets import make_batched_rounds, measure_innovations
 from orfit_bench.kernels.guards import TRANSITION_LIMITS
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 
 
 class Motion(NamedTuple):
@@ -29,7 +30,7 @@ class Motion(NamedTuple):
     """Whether the state moves before this row (m,)."""
 
 
-def fleet_has_formulas(s: Any, p: Any) -> bool:
+def fleet_has_formulas(s: State, p: FleetParams) -> bool:
     """Whether every member stores its covariance instead of a root, and every row has noise."""
     return len(p.members) > 0 and not hasattr(s, "root") and bool((p.dynamics.observation_noise > 0).all())
 
@@ -57,7 +58,7 @@ def matrices(given: Array | None, j: Array, like: Array) -> Array:
     return own if own.ndim == 3 else own.reshape(len(j), 1, -1) * np.eye(like.shape[1], dtype=like.dtype)
 
 
-def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+def step_filters(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
     """Learn one row of each of m members: predict, from the second step on, and correct unless y is missing (NaN).
 
     A member whose result is not finite or accurate does not change. `j` (m,) are the places of the members in

@@ -13,12 +13,13 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import FleetLearn, make_batched_rounds
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel_arguments import FleetParams, State
 
 
 def make_sgd_fleet_learn(slopes: Callable[[str, Array, Array, Any], Array]) -> FleetLearn:
     """Make `fleet_learn` of sgd from slopes(loss, E, Y, p), which returns l'(y, f) for errors and targets (m, r)."""
 
-    def step(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+    def step(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
         """w <- Proj(v - step (x l'(y, x'v) + ridge v)) for each member that stays finite; returns which."""
         if out is not None:
             out[row] = products(x, prediction_weights(s))
@@ -39,13 +40,13 @@ def make_sgd_fleet_learn(slopes: Callable[[str, Array, Array, Any], Array]) -> F
     return make_batched_rounds(step)
 
 
-def times(p: Any, j: Array, row: Array) -> Array:
+def times(p: FleetParams, j: Array, row: Array) -> Array:
     """The number t of the step (m,) in which these members learn these rows."""
     found: Array = p.t[j] + row - p.starts[j]
     return found
 
 
-def look_ahead(s: Any, p: Any, j: Array, row: Array) -> Array:
+def look_ahead(s: State, p: FleetParams, j: Array, row: Array) -> Array:
     """The points v_t at which Nesterov's method evaluates the gradient; v_1 = w_1."""
     w: Array = s.w
     if not hasattr(s, "previous"):
@@ -78,7 +79,7 @@ def products(x: Array, w: Array) -> Array:
     return found
 
 
-def prediction_weights(s: Any) -> Array:
+def prediction_weights(s: State) -> Array:
     """The averages of members that have one, the weights of the others."""
     w: Array = s.w
     return np.where((s.average_weight > 0)[:, None, None], s.average, w) if hasattr(s, "average") else w
@@ -93,20 +94,20 @@ class LossParameters(NamedTuple):
     tau: Array
 
 
-def loss_parameters(p: Any, j: Array, dtype: Any) -> LossParameters:
+def loss_parameters(p: FleetParams, j: Array, dtype: Any) -> LossParameters:
     """The parameters of the losses for these members."""
     delta, epsilon, tau = (values[j, None].astype(dtype) for values in (p.delta, p.epsilon, p.tau))
     return LossParameters(len(j), delta, epsilon, tau)
 
 
-def average_weights(p: Any, j: Array, row: Array) -> Array:
+def average_weights(p: FleetParams, j: Array, row: Array) -> Array:
     """The weight a_t (m,) of each member's w_t in its average."""
     if p.averaging[0] == "weighted":
         return np.asarray(p.weights[row], float)
     return np.where(p.averaging[0] == "uniform", 1.0, times(p, j, row) >= p.tail_start[j])
 
 
-def update_averages(s: Any, a: Array, applied: Array) -> Array:
+def update_averages(s: State, a: Array, applied: Array) -> Array:
     """Add w_t to the means of the applied members (slides, "averaging"); return whether sums of weights stay finite."""
     total = s.average_weight + a.astype(s.w.dtype)
     finite: Array = np.isfinite(total)

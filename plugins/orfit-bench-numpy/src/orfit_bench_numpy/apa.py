@@ -3,15 +3,13 @@
 Shapes: A (k, p) the stored rows and the new ones, b (k, r) their targets, J (q, p) new rows, w (p, r).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_learn
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import RegularizedInverse, regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
@@ -75,7 +73,7 @@ def learn_full_windows(s: State, X: Array, Y: Array, p: Params, out: Array | Non
     return learned
 
 
-def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members, together for windows of equal length: x (m, p) rows, e (m, r) errors.
 
     `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.

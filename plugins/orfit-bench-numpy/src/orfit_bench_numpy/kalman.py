@@ -17,8 +17,6 @@
 `predict_step` is (KF, arrow down) in the survey, `update` is (KF, arrow right). The smoother is in `_rts_smoother`.
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import exact_gain, judge_errors, remove_known_variances
@@ -39,7 +37,7 @@ from orfit_bench.kernels.guards import (
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FilterParams, FleetParams, State
 from orfit_bench_numpy._covariance_root import can_smooth, predict_root, update_root
 from orfit_bench_numpy._fleet_filters import fleet_has_formulas, learn_filters
 from orfit_bench_numpy._rts_smoother import rts_smooth
@@ -48,7 +46,7 @@ from orfit_bench_numpy._safe_rows import learn_safe_rows
 __all__ = ["can_smooth", "learn", "predict_step", "rts_smooth", "step", "update"]
 
 
-def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> int:
     """Learn row by row: predict, from the second step on, and correct unless the row is missing (NaN)."""
     done, n = 0, len(X)
     plain = Y.shape[1] == 1 and p.control is None and not hasattr(s, "root")
@@ -67,14 +65,14 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         done += 1
 
 
-def step(s: State, A: Array, Y: Array, p: Params) -> bool:
+def step(s: State, A: Array, Y: Array, p: FilterParams) -> bool:
     """Learn all rows of A as observations of one time step; a single row gives the same bits as in a chunk."""
     if len(A) == 1:
         return learn(s, A, Y, p, None) == 1
     return filter_step(s, A, Y, p.at(0), None, predict_step, update)
 
 
-def predict_step(s: State, mean: Array, p: Params) -> bool:
+def predict_step(s: State, mean: Array, p: FilterParams) -> bool:
     """Prediction, P <- F P F' + Q (survey, KF, arrow down).
 
     The caller has computed the new `mean`: F mean, or the value of a nonlinear transition.
@@ -97,7 +95,7 @@ def predict_step(s: State, mean: Array, p: Params) -> bool:
     return True
 
 
-def update(s: State, J: Array, E: Array, p: Params) -> bool:
+def update(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     """Correction, mean <- mean + K E and P <- P - K J P with K = P J' S^-1 (survey, KF, arrow right)."""
     if hasattr(s, "root"):
         return update_root(s, J, E, p)
@@ -119,7 +117,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
-def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
+def update_exactly(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     """Correction for singular R in Joseph form, P <- (I - K J) P (I - K J)' + K R K'.
 
     In this form errors of K enter only squared. A direction that becomes known exactly keeps a variance of pure
@@ -144,6 +142,6 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
 learn_one_by_one = make_fleet_learn(learn)
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
     """Learn all members at once; or in a loop if they store a root of P or a row has no noise."""
     return (learn_filters if fleet_has_formulas(s, p) else learn_one_by_one)(s, X, Y, p, out)

@@ -3,12 +3,10 @@
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
 """
 
-from typing import Any
-
 from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, keep_finite, make_learn
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
@@ -35,7 +33,7 @@ COMPLEX = True
 learn = make_learn(update, learn_rows)
 
 
-def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members: x (m, d) rows, e (m, r) errors, s.w (m, d, r).
 
     `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.

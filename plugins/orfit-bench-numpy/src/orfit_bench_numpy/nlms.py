@@ -13,7 +13,7 @@ from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite, normal_range
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, keep_finite, make_learn
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_numpy._normalized_step import normalized_step
 
 
@@ -57,7 +57,7 @@ COMPLEX = True
 learn = make_learn(update, learn_rows)
 
 
-def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members: x (m, d) rows, e (m, r) errors, s.w (m, d, r).
 
     `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.

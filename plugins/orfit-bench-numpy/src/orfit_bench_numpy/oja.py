@@ -3,14 +3,12 @@
 Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, k).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_rounds
 from orfit_bench.kernels.linalg import orthonormal_factor, orthonormal_factors
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
@@ -29,7 +27,7 @@ learn = make_subspace_learn(rule)
 step = make_subspace_step(rule)
 
 
-def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+def step_members(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
     """Learn one row of each of m members: x (m, d) rows, s.basis (m, d, k).
 
     `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.

@@ -6,7 +6,6 @@ Shapes: L (p, p) lower triangle of the information, m (p, r) moment, w (p, r), X
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from orfit_bench.kernels.information import (
     solve_normal_equations,
 )
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -98,7 +97,7 @@ def solve(s: State) -> tuple[Array, float]:
     return solve_normal_equations(s.information, s.moment)
 
 
-def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+def step_members(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
     """Learn one row of each of m members, as in `add_step`: x (m, p) rows, y (m, r), s.information (m, p, p).
 
     `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
@@ -117,6 +116,6 @@ def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
 learn_batched, learn_one_by_one = make_batched_rounds(step_members), make_fleet_learn(learn)
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
     """Learn all members at once; or in a loop if predictions are needed, since each of them needs a factorization."""
     return (learn_batched if out is None else learn_one_by_one)(s, X, Y, p, out)

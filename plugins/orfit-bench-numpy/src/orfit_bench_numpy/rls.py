@@ -6,8 +6,6 @@ Sources: thesis, eq. (2.3); survey, eq. (11) and (12); least-squares notes, the 
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r), P (p, p).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.fleets import diagonals, make_batched_learn, make_fleet_learn, measure_innovations
@@ -20,7 +18,7 @@ from orfit_bench.kernels.guards import (
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array, make_learn
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 from orfit_bench_numpy._information_root import start_root, update_root
 from orfit_bench_numpy._safe_rows import learn_safe_rows
@@ -106,7 +104,7 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     return learn(s, A, Y, p, None) == 1 if len(A) == 1 else update(s, A, Y - A @ s.w, p)
 
 
-def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members, as in `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p).
 
     `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call. In the code,
@@ -130,6 +128,6 @@ def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Ar
 learn_batched, learn_one_by_one = make_batched_learn(step_members), make_fleet_learn(learn)
 
 
-def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
     """Learn all members at once; or in a loop if they store no P (forgetting_factor=0 or a square root)."""
     return (learn_batched if hasattr(s, "P") else learn_one_by_one)(s, X, Y, p, out)

@@ -7,14 +7,12 @@ Shapes: A (q, p) rows, F (q, c) scores, Q (q, c) probabilities, Y (q, c) one-hot
 nonlinear model w is (p, 1), J (q c, p) and E (q c, 1), with a row for each output.
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_rounds
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_numpy.class_rls import multiply_by_columns
 
 
@@ -85,7 +83,7 @@ def descend(s: State, A: Array, F: Array, Y: Array, p: Params) -> bool:
     return True
 
 
-def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+def step_members(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
     """Learn one row of each of m members, as `descend`: x (m, p) rows, y (m, c) labels, s.w (m, p, c), s.seen (m, c).
 
     `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.

@@ -1,11 +1,10 @@
 """The rule on arrays. It changes the state s in place; the rows have been validated."""
 
-from typing import Any
-
 import numpy as np
+from orfit_bench.spec import Array, Params, State
 
 
-def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Learn the rows in order. Returns the number of rows learned; a row that cannot be learned leaves s unchanged.
 
     A subspace has neither targets Y nor predictions `out`.
