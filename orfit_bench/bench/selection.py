@@ -110,6 +110,8 @@ def _as_table(selector: Any, field: str, keys: Sequence[str]) -> Mapping[str, An
 
 def with_defaults(declared: Method | Stream, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Check the settings and return all settings of the method or stream, as plain values."""
+    if isinstance(declared, Method):
+        return config(declared.check_settings(settings))
     return config(check_settings(declared.name, declared.settings, settings))
 
 

@@ -38,8 +38,10 @@ class CheckContext(Driver):
 
     @cached_property
     def lacking(self) -> str:
-        """A capability that the variant needs and the kernel declares to lack, with the reason; empty if none."""
+        """Why the kernel cannot learn with this variant: a missing capability, or refused settings; empty if it can."""
         settings = check_settings(self.method.name, self.method.settings, self.variant.settings)
+        if reason := self.method.refuses(settings):
+            return reason
         kernel = registry().kernel(self.backend.name, self.method.name)
         key, reason = lacking_setting(kernel, self.method, settings)
         if key:

@@ -34,6 +34,9 @@ def find_metric_defects(metric: Metric) -> Iterator[str]:
         ]
         found = found.joined(_measured(metric, others))
     if all(value is None for value in found.values.values()):
+        unusual = _measured(metric, KINDS_OF_RECORDS, unusual=True)
+        found = found._replace(values={name: unusual.values.get(name, value) for name, value in found.values.items()})
+    if all(value is None for value in found.values.values()):
         yield f"it is None for each of {', '.join(found.values)}, so no table would show it"
     for method, value in found.values.items():
         if value is not None and not _is_finite(value):
@@ -67,10 +70,10 @@ class MeasuredRecords(NamedTuple):
         return MeasuredRecords(self.values | other.values, self.memory | other.memory, self.changed + other.changed)
 
 
-def _measured(metric: Metric, methods: Iterable[str], has_test: bool = True) -> MeasuredRecords:
+def _measured(metric: Metric, methods: Iterable[str], has_test: bool = True, unusual: bool = False) -> MeasuredRecords:
     """The results of the metric for the records of these methods, if they can learn."""
     found = MeasuredRecords({}, {}, [])
-    for record in _records(methods, has_test):
+    for record in _records(methods, has_test, unusual):
         name, before = record.learner.rule.method.name, record.learner.state().copy(deep=True)
         if metric.memory:
             found.memory[name] = metric.memory(record)
@@ -87,13 +90,22 @@ def _read_only(values: Any) -> NDArray[Any]:
     return array
 
 
-def _records(methods: Iterable[str], has_test: bool) -> Iterator[Record]:
+def _targets(method: str, Y: NDArray[Any], unusual: bool) -> NDArray[Any] | None:
+    """Targets for a method, from random numbers Y (n, 2); unusual ones are three texts, or two outputs."""
+    traits = registry().methods[method].traits
+    if not traits.supervised:
+        return None
+    if traits.labels:
+        return np.array(["a", "b", "c"])[np.digitize(Y[:, 0], [-0.5, 0.5])] if unusual else (Y[:, 0] > 0).astype(int)
+    return Y if unusual else Y[:, 0]
+
+
+def _records(methods: Iterable[str], has_test: bool, unusual: bool) -> Iterator[Record]:
     """Records of learners of these methods, with two tasks and maybe a test set, without those that cannot learn."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal(ROWS)
+    X, Y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal((ROWS, 2))
     for method in methods:
-        traits = registry().methods[method].traits
-        targets = None if not traits.supervised else (y > 0).astype(int) if traits.labels else y
+        targets = _targets(method, Y, unusual)
         rows = _read_only(X)
         learned, held_out = (None, None) if targets is None else (_read_only(targets[:30]), _read_only(targets[30:]))
         data = Data(rows[:30], learned, test=(rows[30:], held_out) if has_test else None, tasks=(0, 15, 30))

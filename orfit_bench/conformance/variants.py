@@ -57,10 +57,11 @@ def _without_start(method: Method, settings: Mapping[str, Any]) -> dict[str, Any
 
 
 def alone(method: Method) -> Iterator[dict[str, Any]]:
-    """Each setting changed separately to a few other values."""
+    """Each setting changed separately to a few other values, unless the method refuses them with the other defaults."""
     for setting in method.settings:
         for value in others(setting):
-            yield {setting.name: value}
+            if not method.refuses(check_settings(method.name, method.settings, {setting.name: value})):
+                yield {setting.name: value}
 
 
 def others(setting: Setting) -> list[Any]:
@@ -92,7 +93,7 @@ def smallest(method: Method) -> dict[str, Any]:
 
 def has_complex_form(method: Method, variant: Variant) -> bool:
     """Whether the formulas of a variant hold for complex numbers."""
-    settings = check_settings(method.name, method.settings, dict(variant.settings))
+    settings = method.check_settings(dict(variant.settings))
     return (
         variant.model is LINEAR
         and method.kernel.has_complex_form is not None

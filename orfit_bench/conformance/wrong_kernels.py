@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.learners.factory import learner_of
 from orfit_bench.spec import Method
 from orfit_bench.spec.arrays import copy_of, host_dtype, to_host
 
 IDLE, LONG = {"does nothing": 0.0}, {"takes steps that are 1 % too long": 1.01}
+
+COUNTED = frozenset({"output"})
+"""The dimensions of counters, without which they are numbers of rows or of the rows of each class.
+
+A counter of opposite sign would make the learner refuse its rows, which shows nothing about a law.
+"""
 
 LARGEST = 1e10
 """The largest weights to which a wrong learner steps, so that it does not overflow."""
@@ -47,7 +55,7 @@ class WrongKernel:
         self._kernel, self._xp, self._factor = kernel, xp, factor
         weights = method.state.weights if method.traits.supervised else "basis"
         names = [field.name for field in method.state.fields]
-        of_rows = [field.name for field in method.state.fields if field.dims] or names  # counters have no dimension
+        of_rows = [field.name for field in method.state.fields if set(field.dims) - COUNTED] or names
         self._fields = fields or (names if not factor else [weights] if weights in names else of_rows)
 
     def __getattr__(self, name: str) -> Any:
@@ -90,3 +98,34 @@ class WrongKernel:
     def _solve(self, solution: tuple[Any, float]) -> tuple[Any, float]:
         weights, precision = solution
         return weights * self._factor, precision
+
+
+def with_larger_predictions(learner: Any) -> Any:
+    """A new learner with the same rule, whose predictions are 1 % too large, before steps and of `predict`."""
+    (factor,) = LONG.values()
+    rule, kernel = learner.rule, learner.rule.kernel
+    declared = rule.method.state.predict
+
+    def predict(s: Any, X: Any, settings: Any) -> Any:
+        return factor * declared(s, X, settings)
+
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+        learned = kernel.learn(s, X, Y, p, out)
+        if out is not None:
+            out[...] = factor * out
+        return learned
+
+    method = replace(rule.method, state=replace(rule.method.state, predict=predict))
+    return learner_of(replace(rule, method=method, kernel=PlainKernel(kernel, learn)))
+
+
+class PlainKernel:
+    """A kernel with another function `learn`, which learners call for single rows too."""
+
+    def __init__(self, kernel: Any, learn: Callable[..., Any]) -> None:
+        self._kernel, self.learn = kernel, learn
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("bind"):
+            raise AttributeError(name)
+        return getattr(self._kernel, name)

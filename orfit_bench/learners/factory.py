@@ -20,7 +20,7 @@ from orfit_bench.learners.subspace import Subspace
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Model
 from orfit_bench.spec.capability import require, require_settings
-from orfit_bench.spec.setting import Setting, check_settings, refuse_lost_numbers
+from orfit_bench.spec.setting import Setting, refuse_lost_numbers
 from orfit_bench.spec.types import Integer
 from orfit_bench.state.state import LearnerState
 
@@ -144,7 +144,7 @@ def create(
     <lms, step_size=Constant(value=0.1); numpy, float64, 0 rows seen>
     """
     found = registry().methods.find(method)
-    values = check_settings(found.name, found.settings, settings)
+    values = found.check_settings(settings)
     fitted = model_for(model, found)
     number = dtype_name(dtype)
     refuse_lost_numbers(found.name, found.settings, values, number)
@@ -161,6 +161,8 @@ def create(
         require("complex", kernel, found, chosen)
     if fitted is not LINEAR:
         require("models", kernel, found, chosen)
+    if values.get("batch_size", 1) > 1:
+        require("blocks", kernel, found, chosen)
     require_settings(kernel, found, chosen, values)
     _, rule = LEARNERS[found.kind]
     return learner_of(

@@ -63,7 +63,7 @@ def standard_deviations(rule: Rule, state: LearnerState, X: Array, noise_varianc
 def log_likelihood(rule: Rule, state: LearnerState, X: Array, Y: Array, noise_variance: float) -> float:
     """The sum of the log predictive densities of all rows, each given those before; the state is unchanged."""
     state, total, done = rule.copy(state), 0.0, 0
-    size = _block_size(rule)
+    size = _block_size(rule, state.n_steps)
     while done < X.shape[0]:
         rows = slice(done, min(done + size, X.shape[0]))
         total += _block_log_density(rule, state, X[rows, ...], Y[rows, ...], noise_variance)
@@ -148,10 +148,10 @@ def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
     return U.T
 
 
-def _block_size(rule: Rule) -> int:
-    """Rows of a block: one on a nonlinear model, and few if forgetting makes their weights differ."""
+def _block_size(rule: Rule, steps: int) -> int:
+    """Rows of a block: one on a nonlinear model or if the weights of rows are unknown, few if these differ."""
     ff = rule.settings.get("forgetting_factor", 1)
-    if not rule.is_linear:
+    if not rule.is_linear or ("forgetting_factor" not in rule.settings and scale_of(rule, steps) != 1):
         return 1
     return BLOCK if ff in (0, 1) else max(1, min(BLOCK, int(math.log(LARGEST_RATIO) / abs(math.log(ff)))))
 
@@ -167,7 +167,7 @@ def _block_log_density(rule: Rule, state: LearnerState, X: Array, Y: Array, nois
         E = to_host(Y - rule.predict(state, X)).astype(float)
     powers = np.ones(len(K))
     if rule.is_linear:
-        powers = rule.settings["forgetting_factor"] ** np.arange(len(K), dtype=float)
+        powers = rule.settings.get("forgetting_factor", 1) ** np.arange(len(K), dtype=float)
     else:
         E = E.reshape(-1, 1)
     L = np.linalg.cholesky(K + np.diag(powers))

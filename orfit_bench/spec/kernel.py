@@ -52,7 +52,8 @@ class Kernel(Protocol):
         p : Params
             The parameters of the steps.
         out : array, shape (n, r), or None
-            Receives the prediction of each row before its step; None for a subspace.
+            Receives the prediction of each row before its step, for classification 0 for classes that no earlier row
+            had; None for a subspace.
 
         Returns
         -------

@@ -77,7 +77,8 @@ class Combine:
     merge : Merge, optional
         How `a.merge(b)` joins two states. Default: it is refused.
     averages : tuple of str
-        Fields that `average` may replace by their mean. Default: none, and learners cannot be averaged.
+        Fields that `average` replaces by their mean. Every field with dimensions must be among them or be computed by
+        `derive`, since averaged learners continue alike. Default: none, and learners cannot be averaged.
     average_weights : mapping of str to str
         Maps an averaged field to the 0-d field that weights it in the mean: for a running mean, its sum of weights.
     derive : callable, optional

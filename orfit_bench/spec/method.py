@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from orfit_bench.spec.kinds import KINDS, Kind, KindName
 from orfit_bench.spec.merge import Combine
-from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.setting import Setting, check_settings
 from orfit_bench.spec.state import Array, Settings, StateSpec
 from orfit_bench.spec.theory import Theory
 from orfit_bench.spec.types import Integer
@@ -22,6 +23,11 @@ OF_LEARNERS = ("method", "backend", "dtype", "random_state", "model", "initial_w
 
 def _no_draws(settings: Settings) -> int:
     return 0
+
+
+def refuses_nothing(settings: Settings) -> str:
+    """The empty reason: all values of settings that are allowed alone are allowed together."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,9 @@ class Method:
         How learners are merged and averaged.
     examples : tuple of mappings
         Settings that change together, for the conformance kit; single settings are varied anyway.
+    refuses : callable, optional
+        refuses(settings) returns why these values of settings cannot be used together, or an empty string. Default: all
+        values that are allowed alone are allowed together.
     use_when, avoid_when : str
         When to choose this method, and when to choose which other method instead, in one to three sentences each.
 
@@ -115,6 +124,7 @@ class Method:
     kernel: KernelSpec = KernelSpec()
     combine: Combine = field(default_factory=Combine)
     examples: tuple[Settings, ...] = ()
+    refuses: Callable[[Settings], str] = refuses_nothing
     use_when: str = ""
     avoid_when: str = ""
 
@@ -124,6 +134,37 @@ class Method:
             self._kind_problems(), self._setting_problems(), self._field_problems(), self._weight_problems()
         ):
             raise ValueError(f"method {self.name!r}: {problem}")
+
+    def check_settings(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """All settings by name: those given, checked alone and together, and the defaults of the others.
+
+        Parameters
+        ----------
+        given : mapping
+            Values by name.
+
+        Returns
+        -------
+        dict
+            The checked values.
+
+        Raises
+        ------
+        TypeError
+            For an unknown setting or a wrong type.
+        ValueError
+            For a value out of range, or values that cannot be used together.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.methods()["ridge"].check_settings({"ridge": 2})
+        {'forgetting_factor': 1.0, 'ridge': 2.0}
+        """
+        values = check_settings(self.name, self.settings, given)
+        if reason := self.refuses(values):
+            raise ValueError(f"{self.name}: {reason}")
+        return values
 
     @property
     def traits(self) -> Kind:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 Rule = Literal["errors", "noise", "repetitions"]
+
+
+def forgets_by_name(settings: Mapping[str, Any]) -> bool:
+    """Whether a forgetting_factor other than 1, or a process_noise, reduces the weight of earlier rows."""
+    return settings.get("forgetting_factor", 1) != 1 or bool(np.any(settings.get("process_noise", 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +32,14 @@ class Weighting:
     sums : tuple of str
         Fields that are sums over the rows, so that a row of negative weight is subtracted from them. Default: weights
         must not be negative.
+    forgets : callable, optional
+        forgets(settings) returns whether later rows reduce the weight of earlier ones. Default: whether the setting
+        forgetting_factor is not 1, or process_noise not zero.
     """
 
     rule: Rule
     sums: tuple[str, ...] = ()
+    forgets: Callable[[Mapping[str, Any]], bool] = forgets_by_name
 
     @property
     def repeats_rows(self) -> bool:

@@ -94,6 +94,16 @@ def test_blocks_that_are_lacking_are_left_out_of_variants_and_checks() -> None:
     assert not found.counts[FAILED]
 
 
+def test_batches_of_a_kernel_without_blocks_are_refused() -> None:
+    with echo({"blocks": "later"}, "sgd"):
+        assert ob.create("sgd", backend="echo", batch_size=1).settings["batch_size"] == 1
+        with pytest.raises(LackingError, match="sgd on echo lacks blocks"):
+            ob.create("sgd", backend="echo", batch_size=4)
+        found = conform("echo", dtypes=["float64"], only=["sparse_rows_in_several_calls"])
+    assert found.verdict == "conforms"
+    assert not found.counts[FAILED]
+
+
 @pytest.mark.parametrize(
     ("key", "message"),
     [

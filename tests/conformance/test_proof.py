@@ -166,3 +166,46 @@ def test_a_field_that_predictions_use_needs_a_law(laws: tuple[Callable[..., Meas
     (result,) = found.results
     assert result.status == status
     assert status == "passed" or "predictions use mean" in result.reason
+
+
+def test_predictions_of_the_method_need_a_law() -> None:
+    def predicts_the_recursion(create: Callable[..., Any], rows: Any) -> Measured:
+        """The predictions are those of the recursion w + step e x."""
+        w = np.zeros(rows.X.shape[1])
+        for x, y in zip(rows.X, rows.y, strict=True):
+            w += STEP * (y - x @ w) * x
+        got = create().partial_fit(rows.X, rows.y).predict(rows.X)
+        return Measured(deviation(got, rows.X @ w), len(rows.X), 1.0)
+
+    check = "wrong_predictions_are_noticed"
+    for laws, verdict in (((equals_the_recursion,), "unproven"), ((predicts_the_recursion,), "conforms")):
+        theory = Theory(cost=COST, laws=tuple(Law(law, "a test", 1) for law in laws))
+        method = change(PLAIN, theory=theory, state={"predict": lambda s, X, settings: X @ s.w})
+        assert Fault("", frozenset(), method, PLAIN_KERNEL).report(only=[check]).verdict == verdict
+
+
+def test_a_counter_of_rows_is_not_part_of_a_wrong_learner() -> None:
+    """A kernel that divides by the number of rows of a class refuses a row if this number is negative."""
+
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        for i, x in enumerate(X):
+            if out is not None:
+                out[i] = x @ s.mean
+            count = s.seen[0] + 1
+            if not count > 0:
+                return i
+            s.mean[...] += np.outer(x, Y[i]) / count
+            s.seen[...] = count
+        return len(X)
+
+    def is_the_mean(create: Callable[..., Any], rows: Any) -> Measured:
+        """The weights are the mean of x y, up to the order of the sums."""
+        got = create().partial_fit(rows.X, rows.y).array("mean")[:, 0]
+        want = (rows.X.T * rows.y / np.arange(1, len(rows.y) + 1)).sum(axis=1)
+        return Measured(deviation(got, want), len(rows.X), 1.0)
+
+    fields = Field("mean", ("feature", "output"), "means"), Field("seen", ("output",), "rows of each output")
+    theory = Theory(cost=COST, laws=(Law(is_the_mean, "a test", 1),))
+    state = {"fields": fields, "predict": lambda s, X, settings: X @ s.mean}
+    found = Fault("", frozenset(), change(PLAIN, theory=theory, state=state), KernelModule(learn=learn))
+    assert found.report(only=[PROOF]).verdict == "conforms"

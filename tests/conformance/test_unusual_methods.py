@@ -20,12 +20,15 @@ from faults.reference_learner import (
     plain,
     reference_kernel,
 )
+from helpers import decaying
+from helpers.cases import installed
 from helpers.methods import change, declare
 
 import orfit_bench as ob
 from orfit_bench import spec
+from orfit_bench.bench import Suite
 from orfit_bench.conformance import conform
-from orfit_bench.spec import Combine, Field, Integer, Setting
+from orfit_bench.spec import Combine, Field, Integer, Number, Setting
 
 NAME = "unusual"
 CLASSES = declare(NAME, WEIGHTS, kind="classification", theory={"cost": COST})
@@ -94,6 +97,19 @@ def learn_sketch(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     return len(X)
 
 
+def learn_between(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """LMS with the step size high - low."""
+    for i, x in enumerate(X):
+        f = x @ s.w
+        if out is not None:
+            out[i] = f
+        w = s.w + s.w.dtype.type(p.high - p.low) * np.outer(x, Y[i] - f)
+        if not np.isfinite(w).all():
+            return i
+        s.w[...] = w
+    return len(X)
+
+
 def learn_finite(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     return plain(s, X, Y, p, out) if np.isfinite(X).all() else -1
 
@@ -114,6 +130,11 @@ def ridge_with(**defaults: float) -> spec.Method:
     return change(METHODS["ridge"], settings=tuple(settings), theory={"laws": ()})
 
 
+BETWEEN = change(
+    PLAIN,
+    settings=tuple(Setting(n, Number(0), v, n) for n, v in (("low", 0.4), ("high", 0.5))),
+    refuses=lambda settings: "" if settings["low"] < settings["high"] else "low: want less than high",
+)
 AVERAGES = ("averages_as_declared", "averaging_does_not_depend_on_the_order")
 UNLEARNING = ("unlearned_digits_are_warned_of", "merges_remember_what_was_unlearned")
 NOT_FINITE = ("nonfinite_input_is_refused", "calls_give_the_same_errors", "questions_give_the_same_errors")
@@ -149,6 +170,16 @@ UNUSUAL: dict[str, tuple[spec.Method, Any, Sequence[str]]] = {
         SimpleNamespace(learn=learn_finite, CHECKS_ROWS=True),
         NOT_FINITE,
     ),
+    "settings that exclude each other": (
+        BETWEEN,
+        SimpleNamespace(learn=learn_between),
+        ("any_chunking", "settings_have_effect", "opposite_ends_of_ranges_differ", "one_feature", "row_by_row"),
+    ),
+    "forgetting by another name": (
+        decaying.METHOD,
+        decaying.KERNEL,
+        ("integer_weights_repeat_rows", "standard_deviations_match_the_next_step", "covariances_match_the_next_step"),
+    ),
     "ridge that forgets": (ridge_with(forgetting_factor=0.9), reference_kernel("ridge"), UNLEARNING),
     "ridge with a large prior": (ridge_with(ridge=1e5), reference_kernel("ridge"), UNLEARNING),
 }
@@ -157,22 +188,17 @@ UNUSUAL: dict[str, tuple[spec.Method, Any, Sequence[str]]] = {
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_right_methods_pass(name: str) -> None:
     method, kernel, checks = UNUSUAL[name]
-    declared = replace(method, name=NAME)
-
-    class Plugin:
-        SPEC_VERSION = (1, 0)
-
-        @ob.hookimpl
-        def methods(self) -> Any:
-            return [declared]
-
-        @ob.hookimpl
-        def kernels(self) -> Any:
-            return {("numpy", NAME): kernel}
-
-    ob.register(Plugin(), NAME)
-    try:
+    with installed(replace(method, name=NAME), kernel):
         report = conform(NAME, only=checks, allow_unproven=True)
-    finally:
-        ob.unregister(NAME)
     assert {r.status for r in report.results} <= {"passed", "skipped"}, str(report)
+
+
+def test_settings_that_exclude_each_other_are_refused() -> None:
+    with installed(replace(BETWEEN, name=NAME), SimpleNamespace(learn=learn_between)):
+        for low, high in ((0.5, 0.5), (0.9, 0.5)):
+            with pytest.raises(ValueError, match=f"^{NAME}: low: want less than high"):
+                ob.create(NAME, backend="numpy", low=low, high=high)
+        with pytest.raises(ValueError, match=f"{NAME}, member 1: low: want less than high"):
+            ob.fleet(NAME, 2, backend="numpy", low=[0.1, 0.6])
+        with pytest.raises(ValueError, match="low: want less than high"):
+            list(Suite(methods=[{"name": NAME, "settings": {"low": 0.7}}], streams=["regression"]).cells())

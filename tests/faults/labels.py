@@ -9,7 +9,9 @@ from helpers.methods import change
 
 from faults.fault import fault
 from faults.reference_learner import METHODS, reference_kernel
+from orfit_bench.catalogue.methods.class_rls import merge
 from orfit_bench.learners import encoding, label_predictions
+from orfit_bench.spec import Combine, Merge
 
 CLASS_RLS = change(METHODS["class_rls"], theory={"laws": ()})
 encode_array = encoding._encode_array
@@ -41,4 +43,36 @@ fault(
     method=CLASS_RLS,
     kernel=reference_kernel("class_rls"),
     host=(label_predictions, "_as_array", np.array),
+)
+
+
+def _softmax_of_the_batch(scores: Any, settings: Any) -> Any:
+    found = np.exp(scores)
+    return found / found.sum()
+
+
+fault(
+    "probabilities_of_the_batch",
+    "the probabilities of all rows of a call together add up to 1",
+    "first_of_tied_classes_is_predicted",
+    "later_class_needs_a_larger_score",
+    method=change(CLASS_RLS, state={"probabilities": _softmax_of_the_batch}),
+    kernel=reference_kernel("class_rls"),
+)
+
+
+def _halves_new_classes(a: Any, b: Any, settings: Any) -> Any:
+    merged = merge(a, b, settings)
+    if (known := a.fields["w"].any(axis=0)).any():
+        merged["w"][:, ~known] /= 2
+    return merged
+
+
+fault(
+    "merge_of_a_class_that_only_one_has_seen",
+    "a merge halves the weights of a class that the first learner has not seen",
+    "merges_as_declared",
+    "merges_in_other_ways",
+    method=change(CLASS_RLS, combine=Combine(Merge("exact", "the sum", _halves_new_classes))),
+    kernel=reference_kernel("class_rls"),
 )

@@ -13,6 +13,7 @@ from faults.reference_learner import (
     BATCHES,
     LINEAR_LMS,
     METHODS,
+    PLAIN,
     PLAIN_KERNEL,
     KernelModule,
     block,
@@ -22,6 +23,7 @@ from faults.reference_learner import (
 )
 from orfit_bench.catalogue.laws.moving_states import blocks_of_a_moving_state
 from orfit_bench.catalogue.laws.smoothing import smoothed_random_walk
+from orfit_bench.spec import WeightCovariance
 from orfit_bench_numpy import _rts_smoother as smoother
 
 # ---------------------------------------------------------------------- outputs
@@ -236,4 +238,34 @@ fault(
         theory={"laws": tuple(law for law in METHODS["kalman"].theory.laws if law.check is smoothed_random_walk)},
     ),
     kernel=reference_with("kalman", rts_smooth=_rests_too_often),
+)
+
+
+# ---------------------------------------------------------------------- predictions
+
+
+def _forty_rows(s: Any, X: Any, settings: Any) -> Any:
+    found = X @ s.w
+    found[40:] = 0
+    return found
+
+
+fault(
+    "forty_rows_are_predicted",
+    "predict returns zeros after the fortieth row of a call",
+    "rows_are_predicted_one_by_one",
+    "a_long_call_with_many_outputs",
+    method=change(PLAIN, state={"predict": _forty_rows}),
+)
+fault(
+    "variances_of_another_scale",
+    "the declared covariance of the weights is four times too large",
+    "standard_deviations_match_the_next_step",
+    "covariances_match_the_next_step",
+    method=change(
+        METHODS["ridge"],
+        state={"covariance": WeightCovariance(lambda settings, steps: 4.0, right_side="moment")},
+        theory={"laws": ()},
+    ),
+    kernel=reference_kernel("ridge"),
 )

@@ -245,3 +245,23 @@ fault(
     method=KALMAN,
     kernel=reference_with("kalman", rts_smooth=_off_at_the_last),
 )
+
+
+def _stops_after_a_thousand_steps(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    known = max(0, min(len(X), 1001 - p.t))
+    learned = int(reference_kernel("rls").learn(s, X[:known], Y[:known], p, None if out is None else out[:known]))
+    if learned < known:
+        return learned
+    if out is not None:
+        out[known:] = X[known:] @ s.w
+    return len(X)
+
+
+fault(
+    "stops_after_a_thousand_steps",
+    "rows after the first thousand steps are counted, but not learned",
+    "thousands_of_rows",
+    "a_long_call_with_many_outputs",
+    method=change(METHODS["rls"], theory={"laws": (), "inverse_gram": None}),
+    kernel=reference_with("rls", learn=_stops_after_a_thousand_steps),
+)

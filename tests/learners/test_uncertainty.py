@@ -5,6 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers import decaying
+from helpers.cases import installed
 from scipy.stats import multivariate_normal, norm
 
 import orfit_bench as ob
@@ -168,3 +170,13 @@ def test_a_wrong_variance_of_the_noise_is_refused_also_where_it_is_not_used(nois
     rls = ob.create("rls", backend="numpy").partial_fit(np.eye(2), [1.0, 2.0])
     with pytest.raises(ValueError, match="noise_variance="):
         rls.predict(np.eye(2), noise_variance=noise)
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.9])
+def test_the_likelihood_needs_no_setting_of_a_certain_name(decay):
+    with installed(decaying.METHOD, decaying.KERNEL):
+        learner = ob.create(decaying.NAME, backend="numpy", decay=decay)
+        same = ob.create("rls", backend="numpy", forgetting_factor=decay)
+        assert learner.log_likelihood(X, y) == pytest.approx(same.log_likelihood(X, y), rel=1e-10)
+        stds = [one.partial_fit(X, y).predict(X, return_std=True)[1] for one in (learner, same)]
+        np.testing.assert_allclose(*stds, rtol=1e-9)

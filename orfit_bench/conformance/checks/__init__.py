@@ -10,6 +10,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each registers its
     coordinates,
     costs,
     decisions,
+    distributions,
     equivariance,
     evidence,
     extreme_values,

@@ -14,7 +14,7 @@ from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.rows import FEATURES, Array, Chunk
-from orfit_bench.errors import DivergedError
+from orfit_bench.errors import DivergedError, with_place
 
 MARGIN = 2.0**-6
 """Distance of a prediction from the target, below or above it."""
@@ -159,6 +159,24 @@ def _ensure_first(context: CheckContext, learner: Any, rows: Array, order: Seque
     ):
         i = next((i for i in range(len(rows)) if got[i] != want[i]), 0)
         ensure(got[i] == want[i], f"{name} returns {got[i]!r}, want {want[i]!r}: scores {scores[i]} of {order}")
+    _ensure_probabilities(context, learner, rows)
+
+
+def _ensure_probabilities(context: CheckContext, learner: Any, rows: Array) -> None:
+    """Probabilities, if the method defines them, are those of each row alone, and largest for the largest score."""
+    scores, declared = context.predict(learner, rows), context.method.state.probabilities
+    if declared is None or declared(scores, learner.settings) is None:
+        return
+    found, name = learner.predict_proba(rows), with_place(declared)
+    ensure(found.shape == scores.shape, f"{name} returned shape {found.shape} for scores {scores.shape}")
+    rounding = 16 * scores.shape[1] * float(np.finfo(context.dtype).eps)
+    for i, row in enumerate(found):
+        ensure(row.min() >= 0, f"{name} returned the negative probability {row.min():.3g}")
+        ensure(abs(row.sum() - 1) <= rounding, f"{name} returned probabilities that add up to {row.sum():.6g}, want 1")
+        best = row[scores[i].argmax()]
+        ensure(best >= row.max() - rounding, f"{name} returned {row} for the scores {scores[i]}: want the same order")
+        alone = learner.predict_proba(rows[i : i + 1])[0]
+        ensure(np.abs(alone - row).max() <= rounding, f"{name} returned {row} for a row among others, {alone} alone")
 
 
 @check(needs_labels)
@@ -178,3 +196,4 @@ def later_class_needs_a_larger_score(context: CheckContext) -> None:
             larger = not old or old == new or row[known.index(new)] > row[known.index(old)]
             ensure(larger, f"after row {i} the label changed from {old!r} to {new!r}: scores {row} of {known}")
         before = after
+        _ensure_probabilities(context, learner, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.spec import LINEAR, Integer, Model
+
+MANY = 300
+"""Number of rows that are predicted by one call, and in parts."""
 
 
 def needs_linear_model(context: CheckContext) -> str:
@@ -68,7 +72,7 @@ def _starts_alike(context: CheckContext, chunk: Chunk, wide: Chunk, at: list[int
 
 @check(needs_predictions)
 def rows_are_predicted_one_by_one(context: CheckContext) -> Deviation:
-    """The prediction for a row does not depend on the other rows of the call, nor on their order."""
+    """The prediction for a row does not depend on the other rows of the call, nor on their number or order."""
     skip_if_time_varying(context)
     chunk, found = context.rows(), []
     order = np.random.default_rng(context.seed).permutation(ROWS)
@@ -79,6 +83,9 @@ def rows_are_predicted_one_by_one(context: CheckContext) -> Deviation:
         ensure(all(len(part) == 1 for part in single), f"after {i} rows: one row does not get one prediction")
         pairs = (np.concatenate(single), expected), (context.predict(learner, chunk.X[order]), expected[order])
         found.append(context.compare(chunk, *pairs, of=f"predictions after {i} rows"))
+    many = context.rows(n=MANY).X
+    parts = [context.predict(learner, many[lo:hi]) for lo, hi in pairwise((0, 1, MANY // 3, MANY))]
+    found.append(context.compare(chunk, (np.concatenate(parts), context.predict(learner, many)), of=f"{MANY} rows"))
     return worst(found)
 
 

@@ -17,41 +17,56 @@ from orfit_bench.conformance.checks.agreement import (
     needs_batch_solution,
 )
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import MANY_OUTPUTS, ROWS
+from orfit_bench.conformance.rows import MANY_OUTPUTS, ROWS, Chunk
 
 SHORT, LONG = 3_000, 100_000
 LONG_CALL, PIECES = 1_100, (64, 256, 512, 200)
 """Rows of one long call, and steps of the shorter calls for comparison; the last call has the remaining rows."""
 
 
-def _learn_long_stream(context: CheckContext, n: int) -> Deviation | None:
+def _learn_long_stream(context: CheckContext, n: int) -> Deviation:
+    """Compare calls of a tenth of the rows and of half of them, one call, and what else is known of the result."""
     skip_if(not context.variant.guaranteed, "long streams are learned only with settings that the method declares")
     chunk = context.rows(n=n)
-    learner = context.create()
-    for begin, end in pairwise((*range(0, n // 2 + 1, n // 10), n)):  # calls of a tenth of the rows, and one of half
+    learner, at_once = context.create(), context.create()
+    for begin, end in pairwise((*range(0, n // 2 + 1, n // 10), n)):
         context.learn(learner, chunk.cut(begin, end))
         ensure_finite(context, learner, chunk.cut(begin, begin + 10))
-    if context.reference_missing:
-        deviation = inverse_gram_deviation(context, learner, chunk)
-        if deviation:
-            ensure(not deviation.inconclusive, f"after {n} rows rounding determines {deviation.of} completely")
-        return deviation
-    expected = context.reference.create()
-    context.reference.learn(expected, chunk)
+    context.learn(at_once, chunk)
     last = chunk.X[-10:]
-    predictions = context.predict(learner, last), context.reference.predict(expected, last)
-    return context.compare(chunk, (learner, expected), predictions)
+    pairs = [(at_once, learner), (context.predict(at_once, last), context.predict(learner, last))]
+    if not context.reference_missing:
+        expected = context.reference.create()
+        context.reference.learn(expected, chunk)
+        pairs += [(learner, expected), (context.predict(learner, last), context.reference.predict(expected, last))]
+    formulas = _deviations_from_formulas(context, learner, chunk)
+    for deviation in formulas:
+        ensure(not deviation.inconclusive, f"after {n} rows rounding determines {deviation.of} completely")
+    return worst([context.compare(chunk, *pairs), *formulas])
+
+
+def _deviations_from_formulas(context: CheckContext, learner: Any, chunk: Chunk) -> list[Deviation]:
+    """The deviations from the inverse Gram matrix and, for few rows, from the batch solution, where these exist."""
+    found = [inverse_gram_deviation(context, learner, chunk)]
+    if not needs_batch_solution(context) and is_linear(context) and len(chunk.X) <= SHORT:
+        found.append(batch_solution_deviation(context, *chunk.X.shape))
+    return [deviation for deviation in found if deviation]
 
 
 @check()
-def thousands_of_rows(context: CheckContext) -> Deviation | None:
-    """After three thousand rows the state is finite and equals that of the reference (or the declared Gram matrix)."""
+def thousands_of_rows(context: CheckContext) -> Deviation:
+    """After three thousand rows, learned in one call or in several, the state equals that of the reference.
+
+    It is finite, and equals the batch solution and the inverse Gram matrix that the method declares.
+    """
     return _learn_long_stream(context, SHORT)
 
 
 @check(slow=True)
-def hundred_thousand_rows(context: CheckContext) -> Deviation | None:
-    """After 100,000 rows the state is finite and equals that of the reference (or the declared Gram matrix).
+def hundred_thousand_rows(context: CheckContext) -> Deviation:
+    """After 100,000 rows, learned in one call or in several, the state equals that of the reference.
+
+    It is finite, and equals the inverse Gram matrix that the method declares.
 
     A learner that stores all rows learns 10,000, since the time of a step is proportional to the stored rows.
     """
@@ -89,6 +104,11 @@ def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
     ends = [min(B * end, len(chunk.X)) for end in accumulate(PIECES)]
     pieces = [many.learn(parts, chunk.cut(lo, hi)) for lo, hi in pairwise((0, *ends, len(chunk.X)))]
     pairs: list[tuple[Any, Any]] = [(parts, learner), (many.concatenate(pieces), predictions)]
+    at_once, in_parts = (
+        many.predict(learner, chunk.X),
+        [many.predict(learner, part) for part in np.split(chunk.X, ends[:-1])],
+    )
+    pairs.append((np.concatenate(in_parts), at_once))
     if not many.reference_missing:
         expected = many.reference.create()
         pairs += [(predictions, many.reference.learn(expected, chunk)), (learner, expected)]

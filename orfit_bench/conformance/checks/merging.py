@@ -81,12 +81,23 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
         merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # the merge may have changed the shape of fields
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     if kind == "exact":
-        return context.compare(chunk, (merged, context.train(chunk)), *merged_small_rows(context, chunk))
+        pairs = [(merged, context.train(chunk)), *merged_small_rows(context, chunk), *merged_classes(context, chunk)]
+        return context.compare(chunk, *pairs)
     if kind == "averaged":
         before = [_columns(context, state[weights].values, classes, merged) for classes, state in parts]
         mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
         return context.compare(chunk, (merged.array(weights), mean), of=weights)
     return None
+
+
+def merged_classes(context: CheckContext, chunk: Chunk) -> list[tuple[Any, Any]]:
+    """Learners after an exact merge of parts of which only the second has a second class, and after all rows."""
+    if not context.method.traits.labels:
+        return []
+    cut, n = 4 * context.batch_size, len(chunk.X)
+    rows = chunk._replace(y=frozen(np.array(["a"] * cut + ["b", "a"] * n)[:n]))
+    merged = context.train(rows.cut(0, cut)).merge(context.train(rows.cut(cut, n)))
+    return [(merged, context.train(rows))]
 
 
 def merged_small_rows(context: CheckContext, chunk: Chunk) -> list[tuple[Any, Any]]:
@@ -193,7 +204,14 @@ def averages_as_declared(context: CheckContext) -> Deviation:
         after, want = host_arrays_of(learner), own | expected
         pairs += [(to_numpy64(after[n]), want[n]) for n in want]
     one, other = map(host_arrays_of, parts)
-    pairs += [(to_numpy64(one[f.name]), to_numpy64(other[f.name])) for f in layout_of(parts[0]).fields if f.dims]
+    arrays = [f.name for f in layout_of(parts[0]).fields if f.dims]
+    unequal = [n for n in arrays if n not in expected and not np.array_equal(one[n], other[n])]
+    ensure(
+        not unequal,
+        f"averaged learners still differ in {', '.join(unequal)}: name every array in Combine.averages, or let "
+        "Combine.derive compute it",
+    )
+    pairs += [(to_numpy64(one[n]), to_numpy64(other[n])) for n in arrays]
     return context.compare(chunk, *pairs, of="an average")
 
 

@@ -33,8 +33,8 @@ def _learn_one_by_one(context: CheckContext, chunk: Chunk, weights: Array) -> An
 
 def needs_repetitions(context: CheckContext) -> str:
     """In addition to `needs_weights`, nothing is forgotten with default settings."""
-    settings = context.create().settings
-    forgets = settings.get("forgetting_factor", 1) != 1 or bool(np.any(settings.get("process_noise", 0)))
+    weighting = context.method.kernel.weighting
+    forgets = weighting is not None and weighting.forgets(context.create().settings)
     return needs_weights(context) or ("it forgets, so that a row of weight 2 is not two rows" if forgets else "")
 
 

@@ -82,7 +82,7 @@ def _ensure_wrong_rows_are_refused(context: CheckContext, learner: Any, chunk: C
         act = partial(learner.partial_fit, sparse.csr_array(X), chunk.y)
         ensure_raises(act, ValueError, f"sparse rows with {what}")
         context.ensure_identical(learner, before, f"after sparse rows with {what} were refused")
-    if context.method.kernel.blocks:
+    if context.supports("blocks"):
         act = partial(learner.step, sparse.csr_array(chunk.X), chunk.y)
         ensure_raises(act, TypeError, "step with sparse rows", "A: got sparse rows")
         context.ensure_identical(learner, before, "after a step with sparse rows was refused")

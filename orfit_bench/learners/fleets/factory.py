@@ -25,6 +25,7 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
 from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
+from orfit_bench.spec.method import refuses_nothing
 from orfit_bench.spec.setting import refuse_lost_numbers
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import Integer, SettingType
@@ -235,6 +236,10 @@ def _members(
                 raise type(error)(f"{found.name}, member {i}: {error}") from None
             except KeyError:
                 raise TypeError(f"{found.name} has no setting {name!r}{suggest_setting(name, known)}") from None
+    if found.refuses is not refuses_nothing:
+        for i in range(size):
+            if reason := found.refuses({**one.settings, **{name: values[i] for name, values in checked.items()}}):
+                raise ValueError(f"{found.name}, member {i}: {reason}")
     for name, values in checked.items():
         for i, value in enumerate(values):
             require_settings(one.rule.kernel, found, one.rule.backend, {name: value})
