@@ -40,7 +40,8 @@ METHOD = Method(
     use_when="Consecutive rows are correlated, as in a tapped delay line, and rls is too expensive: fitting the last "
     "K rows together speeds up convergence at O(K d) operations per row.",
     avoid_when="Rows are independent or noisy: a longer window fits noise and gains little over nlms. All rows "
-    "should count, not only the last K: use rls for noisy targets, or orfit or icl for exact ones.",
+    "should count, not only the last K: use rls for noisy targets, or orfit or icl for exact ones. The scales of "
+    "columns differ by 1e7 or more (1e3 in float32): the smaller ones count as rounding.",
     formulas="A, b: the last projection_order rows (fewer at the start), including this one\n"
     "w <- w + step A'(A A' + eps I)^+ (b - A w)",
     source="survey, the programs (APA) and (APA-dagger)",

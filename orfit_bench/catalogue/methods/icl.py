@@ -15,7 +15,8 @@ METHOD = Method(
     "stay fitted exactly.",
     avoid_when="Targets are noisy: icl interpolates the rows including their noise; rls with a ridge averages it "
     "out. There are many rows: storage and time per row grow with the number of rows, up to d^2, and orfit with a "
-    "limited memory is cheaper.",
+    "limited memory is cheaper. The scales of columns differ by 1e7 or more (1e3 in float32): a row whose new part is "
+    "that small counts as dependent on earlier ones and is not fitted.",
     formulas="r = x - U U'x\nw <- w + e r / (x'r)\nU <- [U r/|r|] while there is room",
     source="survey, Proposition 1 and Remark 1",
     settings=(MEMORY,),
