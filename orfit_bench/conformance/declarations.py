@@ -50,7 +50,7 @@ def check_metric(metric: Metric) -> list[str]:
     ----------
     metric : Metric
         The metric. It can be None (not applicable) for some records. If it is None for all, methods of plugins are
-        tried.
+        tried, and then three classes with texts as labels, and two outputs.
 
     Returns
     -------

@@ -141,6 +141,8 @@ def test_streams_may_refuse_few_rows():
         ({"measure": lambda record: np.complex128(1)}, "want a finite number"),
         ({"measure": lambda record: record.data.X.sort() or 1.0}, "read-only"),
         ({"measure": lambda record: record.test_error.sort() or 1.0}, "read-only"),
+        ({"measure": lambda r: 1.0 if np.asarray(r.data.y).dtype.kind == "U" else None}, None),
+        ({"measure": lambda r: 1.0 if np.ndim(r.data.y) == 2 else None}, None),
         ({"memory": lambda record: 8.0}, None),
         ({"memory": lambda record: "8"}, "memory returned '8' for rls, want a number of bytes"),
         ({"memory": lambda record: -1}, "memory returned -1 for rls"),
