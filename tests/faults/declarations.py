@@ -31,6 +31,7 @@ fault(
     "the declared information matrix, whose inverse is P, omits the prior",
     "agrees_with_inverse_gram",
     "starts_with_the_declared_information",
+    "thousands_of_rows",
     method=change(
         METHODS["rls"],
         kernel={"models": False},

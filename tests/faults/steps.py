@@ -100,6 +100,7 @@ fault(
     "agrees_with_batch_solution",
     "first_step_equals_batch_solution",
     "law_closed_form",
+    "thousands_of_rows",
     method=change(
         LINEAR_LMS, theory={"laws": tuple(law for law in METHODS["lms"].theory.laws if law.name == "closed_form")}
     ),
