@@ -132,8 +132,7 @@ def no_stream_message(method: Method, streams: Sequence[Stream]) -> str:
     """The error message if a method cannot learn any of the selected streams."""
     hint = LABELS if method.traits.labels else ""
     names = list(dict.fromkeys(stream.name for stream in streams))
-    listed = "the file" if names == ["file"] else ", ".join(names)
-    refused = f"method {method.name!r} ({method.kind}) cannot learn from {listed}"
+    refused = f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(names)}"
     if all(stream.offers == "gaps" for stream in streams):
         return f"{refused}: targets that may be missing (--gaps, or gaps=True) are for filters, such as kalman"
     if names == ["file"]:

@@ -28,8 +28,14 @@ def describe(error: BaseException) -> str:
     message = one_line(error)
     if len(message) > MAX_MESSAGE and not isinstance(error, UnavailableError):  # this ends with the author's line
         message = f"{message[:MAX_MESSAGE]} ..."  # e.g. of a compiler; repeating the check shows all of it
-    hint = HINT if isinstance(error, DivergedError) else ""
+    hint = HINT if isinstance(error, DivergedError) else _known_fields(error)
     return f"{type(error).__name__}: {message}".removesuffix(": ") + place(error) + hint
+
+
+def _known_fields(error: BaseException) -> str:
+    """The entries of the state or of the parameters, if a missing one was read."""
+    known = getattr(error.obj, "_fields", ()) if isinstance(error, AttributeError) else ()
+    return f"; it has {', '.join(known)}" if known else ""
 
 
 def place(error: BaseException) -> str:

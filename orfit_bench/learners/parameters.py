@@ -47,9 +47,6 @@ def _record_type(names: tuple[str, ...], per_step: tuple[str, ...]) -> Any:
             values[-3] += i
             return type(self)(*values)
 
-        def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"p has {', '.join(names)}: the object has no attribute {name!r}")
-
     return Parameters
 
 

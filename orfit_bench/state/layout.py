@@ -31,9 +31,6 @@ def _record_type(names: tuple[str, ...]) -> Any:
 
         __slots__ = ()
 
-        def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"s has the arrays {', '.join(names)}: the object has no attribute {name!r}")
-
         def __setattr__(self, name: str, value: object) -> None:
             raise AttributeError(f"can't set attribute {name!r}; change the array in place: s.{name}[...] += 1")
 

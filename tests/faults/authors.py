@@ -64,6 +64,12 @@ def reads_an_undeclared_field(s, X, Y, p, out):
     return plain(s, X, Y / np.sqrt(s.squares), p, out)
 
 
+@faulty_learn("learns_first_rows", message="it has targets, shapes, inputs, row_scale, t, batch_size")
+def reads_an_undeclared_setting(s, X, Y, p, out):
+    """The kernel uses a setting that the method does not declare."""
+    return plain(s, X, Y / p.radius, p, out)
+
+
 @faulty_learn("learns_first_rows", message="is read-only (authors.py:")
 def subtracts_from_the_rows(s, X, Y, p, out):
     """The rows of the caller are changed in place."""

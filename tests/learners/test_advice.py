@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.learners.parameters import ParameterMaker
 from orfit_bench.sklearn import ESTIMATORS
 
 rng = np.random.default_rng(0)
@@ -226,12 +225,3 @@ def test_settings_are_read_from_settings():
 def test_a_class_named_instead_of_its_function_is_explained(kind, remedy):
     with pytest.raises(TypeError, match=f"got 'rls'.*{remedy}"):
         kind("rls")
-
-
-def test_a_missing_array_or_parameter_of_a_kernel_is_explained():
-    s = learner("rls").live_state.arrays
-    with pytest.raises(AttributeError, match=r"s has the arrays w, P, .*: the object has no attribute 'covariance'"):
-        _ = s.covariance
-    p = ParameterMaker(ob.methods()["lms"], {"step_size": 0.1}, np.dtype(float), 0)(1, 1, 1, 1)
-    with pytest.raises(AttributeError, match=r"p has step_size, .*: the object has no attribute 'stepsize'"):
-        _ = p.stepsize
