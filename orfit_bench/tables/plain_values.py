@@ -11,10 +11,17 @@ OF_LABELS = " (labels are for methods of classification, such as class_rls)"
 
 def refuse_masked(value: object, name: str) -> None:
     """Raise TypeError for a masked array, or a list of them, whose masks would be ignored."""
+    if defect := masked_defect(value):
+        raise TypeError(f"{name}: {defect}")
+
+
+def masked_defect(value: object) -> str:
+    """Why a masked array, or a list of them, is refused; empty for anything else."""
     if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
+        return "got a masked array, want plain values: drop or fill what is masked"
     if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
-        raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
+        return f"got masked values in a {type(value).__name__}: drop or fill what is masked"
+    return ""
 
 
 def refuse_categories(value: object, name: str) -> None:

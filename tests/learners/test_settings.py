@@ -13,6 +13,7 @@ from helpers.inputs import METHODS, X, y
 import orfit_bench as ob
 from orfit_bench.sklearn import ESTIMATORS
 
+MASKED = np.ma.masked_array(np.eye(2), np.eye(2) > 0)
 INVALID_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"method": "orift"}, ValueError, "no method 'orift'. Did you mean 'orfit'[?] Known: "),
     ({"method": "zzzz"}, ValueError, "no method 'zzzz'. Known: "),
@@ -84,6 +85,11 @@ INVALID_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"method": "lms", "initial_weights": [1.0, np.nan]}, ValueError, r"initial_weights\[1\] is nan"),
     ({"method": "lms", "initial_weights": np.ones((2, 2, 2))}, ValueError, r"initial_weights: got shape \(2, 2, 2\)"),
     ({"method": "lms", "initial_weights": [1e39], "dtype": "float32"}, ValueError, r"initial_weights\[0\] = 1e\+39"),
+    ({"method": "kalman", "transition": MASKED}, TypeError, "kalman: transition=.*: got a masked array, want plain"),
+    ({"method": "kalman", "initial_covariance": MASKED}, TypeError, "initial_covariance=.*: got a masked array"),
+    ({"method": "kalman", "initial_mean": MASKED[0]}, TypeError, "initial_mean=.*: got a masked array"),
+    ({"method": "kalman", "process_noise": [*MASKED]}, TypeError, "process_noise=.*: got masked values in a list"),
+    ({"method": "oja", "initial_basis": MASKED}, TypeError, "initial_basis=.*: got a masked array, want plain values"),
     ({"method": "greedy", "initial_weights": [1.0]}, ValueError, "initial_weights: greedy has none; leave it out"),
 ]
 
