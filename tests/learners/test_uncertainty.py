@@ -168,3 +168,15 @@ def test_a_wrong_variance_of_the_noise_is_refused_also_where_it_is_not_used(nois
     rls = ob.create("rls", backend="numpy").partial_fit(np.eye(2), [1.0, 2.0])
     with pytest.raises(ValueError, match="noise_variance="):
         rls.predict(np.eye(2), noise_variance=noise)
+
+
+@pytest.mark.parametrize(("noise", "held"), [(1e80, "inf"), (1e-100, "0.0")])
+def test_noise_that_single_precision_loses_is_refused(noise: float, held: str) -> None:
+    rls = ob.create("rls", backend="numpy", dtype="float32").partial_fit(np.eye(2), [1.0, 2.0])
+    fleet = ob.fleet("rls", 1, backend="numpy", dtype="float32").partial_fit(np.eye(2)[None], [[1.0, 2.0]])
+    for predict, rows in ((rls.predict, np.eye(2)), (fleet.predict, np.eye(2)[None])):
+        with pytest.raises(
+            ValueError, match=f"noise_variance=.*: want a positive number .* in float32, where it is {held}"
+        ):
+            predict(rows, return_std=True, noise_variance=noise)
+    assert np.isfinite(rls.log_likelihood(np.eye(2), [1.0, 2.0], noise_variance=noise))  # computed in float64
