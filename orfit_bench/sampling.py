@@ -14,6 +14,9 @@ import numpy as np
 
 from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
 from orfit_bench.spec.data import Pair
+from orfit_bench.tables.columns import read_columns, refuse_named_rows
+from orfit_bench.tables.row_labels import check_rows_agree
+from orfit_bench.tables.row_selection import as_selectable
 from orfit_bench.visit_order import SampledView, VisitOrder
 
 BLOCK = 1024
@@ -35,19 +38,19 @@ def once(data: Data | Pair) -> Data:
     Parameters
     ----------
     data : Data or (X, y)
-        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets.
+        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets: arrays or tables.
 
     Returns
     -------
     Data
-        The same object if `data` is one, else the arrays as `Data`.
+        The same object if `data` is one, else the arrays as `Data`. Chunks of a table are tables.
 
     Raises
     ------
     TypeError
-        If `data` is neither Data nor a pair.
+        If `data` is neither Data nor a pair, or X or y is masked, or X has a column that is not numeric.
     ValueError
-        If X and y have different numbers of rows.
+        If X and y have different numbers of rows, or the same row labels in another order.
 
     Examples
     --------
@@ -60,8 +63,9 @@ def once(data: Data | Pair) -> Data:
         raise TypeError(f"data: got {type(data).__name__}, want Data or a pair (X, y); (X, None) for rows only")
     else:
         X, y = data
-        found = Data(np.asarray(X), None if y is None else np.asarray(y))
+        found = _read_pair(X, y)
     found.check()
+    check_rows_agree(found.X, found.y, "y")
     return found
 
 
@@ -71,7 +75,7 @@ def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
     Parameters
     ----------
     data : Data or (X, y)
-        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets.
+        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets: arrays or tables.
     n : int
         Number of rows to draw.
     seed : int
@@ -107,7 +111,7 @@ def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
     Parameters
     ----------
     data : Data or (X, y)
-        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets.
+        The data of a stream, or X (n, d) with y (n,) or (n, c), or None for rows without targets: arrays or tables.
     passes : int
         Number of passes.
     seed : int
@@ -206,6 +210,13 @@ def depends_on_seed(stream: Stream, settings: Mapping[str, Any]) -> bool:
     """
     is_drawn = settings.get(SAMPLING.name, SAMPLING.default) != SAMPLING.default
     return is_drawn or any(s.name == SEED.name for s in stream.settings)
+
+
+def _read_pair(X: Any, y: Any) -> Data:
+    """X and y as data, tables unchanged. Refuses an X that learners refuse; only they know if y must be numbers."""
+    refuse_named_rows(X, "X")
+    names = read_columns(X, "X").names
+    return Data(as_selectable(X, "X"), None if y is None else as_selectable(y, "y"), feature_names=names)
 
 
 def _view(data: Data, order: VisitOrder) -> Data:

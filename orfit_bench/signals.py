@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from orfit_bench.counts import positive_integer
+from orfit_bench.tables.plain_values import refuse_masked
 
 Array = NDArray[Any]
 
@@ -35,7 +36,7 @@ def delay_line(u: ArrayLike, taps: int, *, before: ArrayLike | None = None) -> A
     Raises
     ------
     TypeError
-        If u holds anything but numbers, or taps is not an integer.
+        If u holds anything but numbers or is masked, or taps is not an integer.
     ValueError
         If u has another shape, or taps is less than 1.
 
@@ -180,6 +181,7 @@ class DelayLine:
             if not size <= self._largest:  # refuses NaN too
                 raise ValueError(f"sample: got {sample}, want a number that is finite in {self._buffer.dtype}")
             return
+        refuse_masked(sample, "sample")
         values = np.asarray(sample)
         wanted = "fiub" if self._buffer.dtype.kind == "f" else "fiubc"
         if values.dtype.kind not in wanted:
@@ -194,6 +196,7 @@ class DelayLine:
 
 def _read_signal(u: ArrayLike, name: str) -> Array:
     """A signal (n,) or (n, m) of floating or complex numbers."""
+    refuse_masked(u, name)
     try:
         signal = np.asarray(u)
     except ValueError as error:

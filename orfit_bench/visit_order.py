@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.tables.row_selection import take_rows
 from orfit_bench.tables.row_view import RowView
 
 Array = NDArray[Any]
@@ -71,11 +72,11 @@ class VisitOrder:
 
 
 class SampledView(RowView):
-    """Rows in the order of their visits.
+    """Rows in the order of their visits; slices of a table are tables.
 
     Parameters
     ----------
-    rows : array_like, shape (m, ...)
+    rows : array or table, shape (m, ...)
         The rows, which need only slices.
     order : VisitOrder
         The row at each position.
@@ -94,14 +95,10 @@ class SampledView(RowView):
     def __len__(self) -> int:
         return self._order.length
 
-    def __getitem__(self, piece: slice) -> Array:
+    def __getitem__(self, piece: slice) -> Any:
         if not isinstance(piece, slice):
             raise TypeError(f"sampled rows support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
-        visited = self._order.rows_at(np.arange(*piece.indices(len(self))))
-        if isinstance(self._rows, np.ndarray):
-            gathered: Array = self._rows[visited]
-            return gathered
-        return np.concatenate([self._rows[:0], *(self._rows[i : i + 1] for i in visited.tolist())])
+        return take_rows(self._rows, self._order.rows_at(np.arange(*piece.indices(len(self)))))
 
 
 def _generator(seed: int, block: int) -> np.random.Generator:

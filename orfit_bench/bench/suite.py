@@ -242,7 +242,7 @@ def read(path: str | Path) -> Suite:
         If it is not TOML, or not a valid suite.
     """
     try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))  # editors may begin a file with a mark
     except OSError as error:
         raise type(error)(f"{path}: the suite cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

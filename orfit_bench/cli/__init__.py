@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
+from traceback import walk_tb
 from typing import Any
 
 import click
@@ -136,6 +137,17 @@ def _is_stdout_closed() -> bool:
     return any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
 
 
+def _is_from_stdout(error: OSError) -> bool:
+    """Whether click or rich raised the error when they printed to stdout: it names no file."""
+    for frame, _ in walk_tb(error.__traceback__):
+        if frame.f_code is click.echo.__code__:
+            return not frame.f_locals["err"]
+        writer: Any = frame.f_locals.get("self")
+        if type(writer).__module__ == "rich.console" and hasattr(writer, "stderr"):
+            return not writer.stderr
+    return False
+
+
 CUPY_FOLDER = "CUPY_CACHE_DIR"
 """Environment variable that names the folder in which CuPy keeps compiled kernels."""
 MEANT = {"--seeds": "--runs", "--seed": "--runs"}
@@ -200,6 +212,8 @@ class Commands(click.Group):
                 raise  # a reader such as head may close the pipe: not an error, click exits quietly
             nothing = "no memory is left" if isinstance(error, MemoryError) else ""  # that of Python has no message
             text = ", ".join([str(error) or nothing, *getattr(error, "__notes__", ())])
+            if isinstance(error, OSError) and _is_from_stdout(error):
+                text = f"standard output cannot be written: {error.strerror}"
             if isinstance(error, USER_ERRORS):
                 raise UsageError(text) from None
             message = f"{type(error).__name__}: {text} (internal error; run with --debug for a traceback)"

@@ -14,10 +14,10 @@ import numpy as np
 
 from orfit_bench.spec.arrays import array_type, host_dtype, native_dtype, to_host
 from orfit_bench.tables.integers import largest_safe, refuse_rounded_integer
+from orfit_bench.tables.plain_values import OF_LABELS, refuse_categories, refuse_masked
 
 Array = Any
 NUMBERS = "buif"
-OF_LABELS = " (labels are for methods of classification, such as class_rls)"
 HOST = (1, 3, 11)
 """DLPack's device types of host memory: ordinary memory, and memory pinned for copies to a device."""
 
@@ -86,21 +86,6 @@ def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType
     for place, value in np.ndenumerate(host):
         if not -safe <= int(value) <= safe:
             refuse_rounded_integer(int(value), f"{name}[{', '.join(map(str, place))}]", dtype)
-
-
-def refuse_masked(value: object, name: str) -> None:
-    """Raise TypeError for a masked array, or a list of them, whose masks would be ignored."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
-    if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
-        raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
-
-
-def refuse_categories(value: object, name: str) -> None:
-    """Raise TypeError for categories of pandas, which NumPy would convert to numbers if they are named by numbers."""
-    if type(value) is not np.ndarray and getattr(getattr(value, "dtype", None), "name", "") == "category":
-        remedy = OF_LABELS if name == "y" else ""
-        raise TypeError(f"{name}: got {type(value).__name__} of dtype category, want real numbers{remedy}")
 
 
 def as_array(value: Any, name: str, xp: ModuleType) -> Array:

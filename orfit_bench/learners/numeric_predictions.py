@@ -66,7 +66,7 @@ class NumericPredictions(Learner):
         """
         X = self._rows_to_predict(X)
         mean = self._shaped(self.rule.predict(self._begun(), X))
-        noise = uncertainty.validate_noise(noise_variance)
+        noise = uncertainty.validate_noise(noise_variance, self.dtype)
         if not return_std:
             return mean
         uncertainty.require(self.method, self.dtype)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
 from orfit_bench.learners.conversion import kinds_for, refuse_rounded
 from orfit_bench.learners.function_results import rows_learned
 from orfit_bench.learners.rule import Rule, marked_if_interrupted
+from orfit_bench.learners.sparse_format import SparseRows, check_format
 from orfit_bench.learners.validation import not_finite
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import Field
@@ -30,37 +31,6 @@ FEW_COLUMNS = 1400
 """With fewer columns, a field (column, column) is updated as a whole."""
 MANY_ENTRIES = 13
 """The same with fewer columns than this number times the entries of a row."""
-
-
-class SparseRows(Protocol):
-    """Rows (n, d) in compressed form (CSR), as in scipy.sparse."""
-
-    data: np.ndarray[Any, Any]
-    indices: np.ndarray[Any, Any]
-    """The columns of the data."""
-    indptr: np.ndarray[Any, Any]
-    """The data of row i begin at indptr[i] and end before indptr[i + 1]."""
-    nnz: int
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    ndim: int
-    format: str
-    has_canonical_format: bool
-
-    def astype(self, dtype: np.dtype[Any], copy: bool) -> SparseRows:
-        """The rows in another dtype."""
-
-    def toarray(self) -> np.ndarray[Any, Any]:
-        """The rows as a dense array."""
-
-    def __getitem__(self, rows: slice) -> SparseRows:
-        """Some of the rows."""
-
-    def copy(self) -> SparseRows:
-        """An independent copy."""
-
-    def sum_duplicates(self) -> None:
-        """Sort the columns of each row, and add entries of one column."""
 
 
 def is_sparse(value: object) -> TypeGuard[SparseRows]:
@@ -81,6 +51,7 @@ def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> S
         raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
     if value.dtype.kind not in kinds_for(rule.dtype):
         raise TypeError(f"{name}: got a sparse array of dtype {value.dtype}, want real numbers")
+    check_format(value, name)
     if value.dtype.kind in "iu" and value.dtype.itemsize >= np.finfo(rule.dtype).dtype.itemsize:
         refuse_rounded(value.data, f"{name}.data", rule.dtype)
     with np.errstate(over="ignore"):
@@ -88,8 +59,9 @@ def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> S
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
-    if not np.isfinite(rows.data).all():
-        k = int((~np.isfinite(rows.data)).argmax())
+    is_finite = np.isfinite(rows.data[: rows.nnz])
+    if not is_finite.all():
+        k = int(is_finite.argmin())
         row, column = int(np.searchsorted(rows.indptr, k, "right")) - 1, int(rows.indices[k])
         entry = f"{rows.data[k]} in {rule.dtype}"
         raise not_finite(name, (row, column), entry, f"row {row}, column {column}")

@@ -21,6 +21,7 @@ from orfit_bench.spec.arrays import contiguous, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import WeightCovariance
 from orfit_bench.state.state import LearnerState
+from orfit_bench.tables.integers import DOUBLE
 
 BLOCK = 64
 """Number of rows whose joint distribution is computed together."""
@@ -41,10 +42,17 @@ def require(method: Method, dtype: np.dtype[Any]) -> WeightCovariance:
     return method.state.covariance
 
 
-def validate_noise(noise_variance: object) -> float:
-    """The variance of the observation noise; ValueError unless it is a positive number."""
+def validate_noise(noise_variance: object, dtype: np.dtype[Any] = DOUBLE) -> float:
+    """The variance of the observation noise; ValueError unless it is a positive number, and its root one in a dtype."""
     if not isinstance(noise_variance, Real) or not 0 < float(noise_variance) < math.inf:
         raise ValueError(f"noise_variance={noise_variance!r}: want a positive number")
+    with np.errstate(all="ignore"):
+        deviation = np.finfo(dtype).dtype.type(math.sqrt(noise_variance))
+    if not 0 < deviation < math.inf:
+        raise ValueError(
+            f"noise_variance={noise_variance!r}: want a positive number whose root is one in {dtype}, where it is "
+            f"{deviation}; learn in float64, or scale the targets"
+        )
     return float(noise_variance)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
+from orfit_bench.learners.conversion import convert
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.unlearning import unlearn
 from orfit_bench.plugins.registry import registry
@@ -40,6 +41,7 @@ def validate(value: object, rule: Rule, shape: tuple[int, ...], X: object = None
     check_rows_agree(X, value, "sample_weight", len(shape))
     values, _ = read_columns(value, "sample_weight")
     weights = validation.numbers(values, "sample_weight", np.dtype(float))
+    convert(weights, "sample_weight", np.finfo(rule.dtype).dtype)  # refuses a weight that is infinite there
     if weights.shape != shape:
         raise ValueError(f"sample_weight: got shape {weights.shape}, want {shape}, one weight for each row")
     if (weights < 0).any() and not weighting.sums:

@@ -63,7 +63,7 @@ def MLP(hidden: Sequence[int] = (32,), activation: str = "tanh", bias: bool = Tr
     array([1., 1., 0., 0.])
     """
     try:
-        widths = tuple(index(h) for h in hidden)
+        widths = tuple(map(_width, hidden))
     except TypeError:
         wanted = "the widths of the hidden layers, integers such as (32, 32)"
         raise TypeError(f"MLP: hidden={hidden!r}, want {wanted}") from None
@@ -76,6 +76,13 @@ def MLP(hidden: Sequence[int] = (32,), activation: str = "tanh", bias: bool = Tr
     if not isinstance(bias, bool):
         raise TypeError(f"MLP: bias={bias!r}, want True or False")
     return _model(Network(widths, activation if widths else "", bias))
+
+
+def _width(given: Any) -> int:
+    """An integer; TypeError for anything else, and for a boolean, which Python counts as one."""
+    if isinstance(given, bool):
+        raise TypeError
+    return index(given)
 
 
 @dataclass(frozen=True, slots=True)

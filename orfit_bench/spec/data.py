@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.tables.row_selection import take_rows
+
 Array = NDArray[Any]
 Pair = tuple[Array, Array]
 Rows = tuple[Array, Array | None]
@@ -72,7 +74,8 @@ class Data:
 
     def cut(self, start: int, stop: int) -> Rows:
         """The rows from start to before stop."""
-        return self.X[start:stop], None if self.y is None else self.y[start:stop]
+        piece = slice(start, stop)
+        return take_rows(self.X, piece), None if self.y is None else take_rows(self.y, piece)
 
     def chunks(self, rows: int) -> Iterator[Rows]:
         """The stream in order, `rows` >= 1 at a time (else ValueError); the last chunk may be shorter."""

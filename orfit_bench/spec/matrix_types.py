@@ -12,6 +12,7 @@ from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.model import Transition, as_transition
 from orfit_bench.spec.types import SettingType
 from orfit_bench.tables.names import labels_of, quoted
+from orfit_bench.tables.plain_values import masked_defect
 
 Matrices = NDArray[np.float64]
 
@@ -38,6 +39,8 @@ class Matrix(SettingType):
                 f"has the names {quoted(names)}, but the columns of the rows, whose order they would have to have, are "
                 f"not known yet: want its to_numpy(), in the order of the columns"
             )
+        if defect := masked_defect(value):
+            raise TypeError(f"{defect}; want {self}")
         try:
             given = to_host(value)
             array = np.array(given, float) if given.dtype.kind in "iuf" else None

@@ -8,6 +8,7 @@ from keyword import iskeyword
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec.synonyms import suggest_setting
@@ -91,26 +92,54 @@ def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, 
 
 
 def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping[str, Any], dtype: Any) -> None:
-    """Raise ValueError for a number, or the first value of a schedule, that is infinite or out of range in a dtype.
+    """Raise ValueError for a number that is infinite, zero or out of range in a dtype, but not in float64.
 
-    A number must not become zero either; values of schedules can, since those of late steps do.
+    This holds for numbers, and for the first value of a schedule, which may become zero, since those of late steps do.
+    A matrix is refused if a variance, or a single number, becomes zero; infinite entries are refused where they are
+    placed on the backend.
     """
-    kind = np.finfo(dtype).dtype.type
-    for setting in settings if kind is not np.float64 else ():
+    kind = np.finfo(dtype).dtype
+    for setting in settings if kind != np.float64 else ():
         value = values[setting.name]
-        varies = isinstance(value, Schedule)
-        number = float(value(np.ones(1, np.int64))[0]) if varies else value
-        if not isinstance(number, float):
-            continue
-        with np.errstate(all="ignore"):
-            kept = float(kind(number))
-        becomes_zero = kept == 0 and number != 0
-        if np.isfinite(kept) and (varies if becomes_zero else _accepts(setting, kept)):
-            continue
-        raise ValueError(
-            f"{owner}: {setting.name}={number} is {kept} in {np.dtype(kind)}: want {setting.type} that it holds, or "
-            f"dtype='float64'"
-        )
+        is_matrix = isinstance(value, np.ndarray)
+        given = _numbers_of(value)
+        kept = _in_dtype(given, kind)
+        zero = (kept == 0) & (given != 0)
+        if is_matrix:
+            lost = zero & _must_not_vanish(setting, given)
+        else:
+            fits = np.array([bool(np.isfinite(number)) and _accepts(setting, float(number)) for number in kept], bool)
+            lost = ~fits & ~zero if isinstance(value, Schedule) else ~fits | zero
+        if lost.any():
+            place = tuple(np.argwhere(lost)[0].tolist())
+            entry = f"[{', '.join(map(str, place))}]" if is_matrix and place else ""
+            raise ValueError(
+                f"{owner}: {setting.name}{entry}={given[place]} is {kept[place]} in {kind}: want {setting.type} that "
+                f"it holds, or dtype='float64'"
+            )
+
+
+def _in_dtype(numbers: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[np.float64]:
+    """The numbers as they are in a dtype: rounded, infinite or zero."""
+    with np.errstate(all="ignore"):
+        return numbers.astype(dtype).astype(float)
+
+
+def _numbers_of(value: Any) -> NDArray[np.float64]:
+    """The numbers of a setting that a dtype must hold; none for a setting that is not numeric."""
+    if isinstance(value, Schedule):
+        return value(np.ones(1, np.int64))
+    if isinstance(value, np.ndarray):
+        return value
+    return np.array([value] if isinstance(value, float) else [])
+
+
+def _must_not_vanish(setting: Setting, given: NDArray[np.float64]) -> Any:
+    """Which entries must not become zero: a single number, or variances; others are small compared with the rest."""
+    if not given.ndim:
+        return True
+    is_covariance = getattr(setting.type, "covariance", False)
+    return is_covariance and (given.ndim < 2 or np.eye(len(given), dtype=bool))
 
 
 def _accepts(setting: Setting, number: float) -> bool:

@@ -131,10 +131,10 @@ def with_new_prior(rule: StateRule, state: LearnerState, change: Change, to: Cha
     how = rule.method.combine.merge
     if how is None or how.kind != "exact" or not state.n_steps:
         return state
-    start = wide(start_of(rule, state.sizes))
-    old, new = fields_in(rule, start, change), start if to is None else fields_in(rule, start, to)
-    fields, eps = wide(rule.layout(state.sizes).arrays(state.arrays)), float(np.finfo(rule.dtype).eps)
-    how_many = state.n_steps, state.n_samples, eps
-    merged = how.rule(Side(new, old, 0, 0, eps), Side(fields, old, *how_many), rule.settings)
-    found = placed(rule, state, in_dtype(rule, with_derived(rule, {**new, **merged})))
+    start, eps = wide(start_of(rule, state.sizes)), float(np.finfo(rule.dtype).eps)
+    fields, how_many = wide(rule.layout(state.sizes).arrays(state.arrays)), (state.n_steps, state.n_samples, eps)
+    with np.errstate(all="ignore"):  # infinite numbers are refused by `placed`
+        old, new = fields_in(rule, start, change), start if to is None else fields_in(rule, start, to)
+        merged = how.rule(Side(new, old, 0, 0, eps), Side(fields, old, *how_many), rule.settings)
+        found = placed(rule, state, in_dtype(rule, with_derived(rule, {**new, **merged})))
     return replace(found, has_warned=state.has_warned)

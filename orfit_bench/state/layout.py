@@ -17,6 +17,7 @@ from orfit_bench.spec import Diagonal, Draw, Field, Method
 from orfit_bench.spec.arrays import copy_of, native_dtype
 from orfit_bench.spec.backend import Backend
 from orfit_bench.spec.kernel_arguments import State
+from orfit_bench.spec.setting import describe_value
 
 FEW = 16
 """A growing dimension gets all of its room immediately if its limit is at most this."""
@@ -125,11 +126,15 @@ class StateLayout:
         """The array of a field: scalars in host memory; zeros and diagonal matrices are made on the device."""
         if value is None:
             return self._zeros(self.shape(f.dims)) if f.dims else np.zeros((), self._dtype)
-        given = value.values if isinstance(value, Diagonal) else value
+        numbers = value.values if isinstance(value, Diagonal) else value
         with np.errstate(over="ignore"):
-            start = np.ascontiguousarray(given, self._dtype).reshape(np.shape(given))
+            start = np.ascontiguousarray(numbers, self._dtype).reshape(np.shape(numbers))
         if not np.isfinite(start).all():
-            raise ValueError(f"the start of {f.name} is not finite in {self._dtype}: choose other settings")
+            given = ", ".join(f"{name}={describe_value(value)}" for name, value in self._settings.items())
+            raise ValueError(
+                f"the start of {f.name} is not finite in {self._dtype}: choose other settings; {self._method.name} has "
+                f"{given}"
+            )
         if isinstance(value, Diagonal):
             return self._diagonal(start, value.size)
         return self._backend.asarray(start) if f.dims else start.copy()

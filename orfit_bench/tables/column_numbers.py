@@ -5,6 +5,7 @@ narwhals is imported when the first column is read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -93,12 +94,23 @@ def _refusal(column: Any) -> str:
         return ""
     native = getattr(column.to_native(), "dtype", None) or getattr(column.to_native(), "type", dtype)
     remedy = REMEDIES.get(type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__, "")
-    if "Sparse" in str(native):
+    if _is_sparse(column):
         remedy = "convert the table with sparse.to_dense()"
     if str(native).startswith("complex"):
         remedy = "tables hold real numbers; pass complex ones as an array, table.to_numpy()"
     named = f"column {column.name!r} is" if column.name else "got a column"
     return f"{named} of dtype {native}, want real numbers: {remedy or 'convert it to numbers or drop it'}"
+
+
+def refuse_sparse(columns: Iterable[Any], argument: str) -> None:
+    """Raise TypeError for a sparse column of pandas, which Arrow does not read."""
+    for column in columns:
+        if _is_sparse(column):
+            raise TypeError(f"{argument}: {_refusal(column)}")
+
+
+def _is_sparse(column: Any) -> bool:
+    return str(getattr(column.to_native(), "dtype", "")).startswith("Sparse")
 
 
 def check_no_gaps(column: Any, argument: str, name: str) -> None:

@@ -43,7 +43,7 @@ def read_columns(
         return read_data_array(value, argument, known, width)
     if not is_table(value):
         return NamedValues(value)
-    table = _as_narwhals(value, argument)
+    table = as_narwhals(value, argument)
     if table is None:
         return NamedValues(value)
     if not hasattr(table, "columns"):  # a single column
@@ -101,7 +101,7 @@ def read_labels(value: Any) -> Any:
         return value.to_numpy()
     if not is_table(value):
         return value
-    column = _as_narwhals(value, "y")
+    column = as_narwhals(value, "y")
     if column is None:
         return value
     if hasattr(column, "columns"):
@@ -120,7 +120,7 @@ def _stored_names(table: Any, known: tuple[str, ...]) -> list[str]:
     return [name for name in table.columns if name not in hidden or name in known]
 
 
-def _as_narwhals(value: Any, argument: str) -> Any:
+def as_narwhals(value: Any, argument: str) -> Any:
     """The value as a DataFrame or Series of narwhals; None if narwhals does not support it."""
     import narwhals as nw
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from orfit_bench.tables.names import quoted
 from orfit_bench.tables.sources import NOT_UTF8, PACKED, Batch, Source
-from orfit_bench.tables.values import Array, Category, as_categories, as_numbers, as_texts, exact_numbers
+from orfit_bench.tables.values import (
+    Array,
+    Category,
+    as_categories,
+    as_numbers,
+    as_texts,
+    exact_numbers,
+    refuse_infinite,
+)
 
 NUMBERS = ("number", "integer", "boolean")
 CATEGORIES = ("text", "integer", "boolean")
@@ -86,12 +94,7 @@ class Encoding:
                 j += 1
             elif missing.any():
                 self._refuse_missing(name, first + int(missing.argmax()))
-        if not np.isfinite(X).all():
-            row, j = np.argwhere(~np.isfinite(X))[0]
-            raise ValueError(
-                f"{self.source}: column {self.names[j]!r} is {X[row, j]} in row {first + row}: want finite numbers; "
-                f"leave out or correct these rows, or drop the column (--drop, or drop=[...])"
-            )
+        refuse_infinite(X, self.source, self.names, first, ", or drop the column (--drop, or drop=[...])")
         return X
 
     def _refuse_missing(self, name: str, row: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
-from orfit_bench.tables.column_numbers import narrowed
+from orfit_bench.tables.column_numbers import narrowed, refuse_sparse
 from orfit_bench.tables.contents import check_content, distinct_columns
 from orfit_bench.tables.csv_files import open_csv
 from orfit_bench.tables.folders import with_all_columns
@@ -231,6 +231,7 @@ def open_table(table: Any) -> Source:
         named = nw.from_native(table, eager_only=True)
     except TypeError as error:
         raise TypeError(f"got {type(table).__name__}, want a table with named columns, e.g. a DataFrame") from error
+    refuse_sparse(named.iter_columns(), TABLE)
     columns = [(column, narrowed(column, f"{TABLE}: column {column.name!r}")) for column in named.iter_columns()]
     found = named.with_columns(new for old, new in columns if new is not old)
     try:

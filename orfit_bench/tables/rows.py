@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.tables.encoding import ENCODED, Encoding
 from orfit_bench.tables.row_view import RowView
 from orfit_bench.tables.sources import Batch, Source
-from orfit_bench.tables.values import Array, as_labels, as_texts, decoded, exact_numbers
+from orfit_bench.tables.values import Array, as_labels, as_texts, decoded, exact_numbers, refuse_infinite
 
 LABELS = ("integer", "boolean", *ENCODED)
 """Prefixes of the kinds of columns whose targets can be labels other than strings."""
@@ -62,6 +62,7 @@ class Cursor:
         Y = np.empty((len(next(iter(batch.values()), ())), len(self.targets)))
         for i, name in enumerate(self.targets if batch else ()):
             Y[:, i] = exact_numbers(batch[name], self.source.name, name, first)
+        refuse_infinite(Y, self.source.name, self.targets, first)
         if not self.gaps and np.isnan(Y).any():
             row, column = (int(i) for i in np.argwhere(np.isnan(Y))[0])
             self._refuse_missing(self.targets[column], first + row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,17 @@ def exact_numbers(column: Any, source: str, name: str, first: int) -> Array:
     """
     refuse_rounded(column, f"{source}: column {name!r}", first)
     return as_numbers(column)
+
+
+def refuse_infinite(values: Array, source: str, names: Sequence[str], first: int, remedy: str = "") -> None:
+    """Raise ValueError that names the first infinite number of columns (n, d); `first` is the number of their row 0."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row, column = (int(i) for i in np.argwhere(infinite)[0])
+        raise ValueError(
+            f"{source}: column {names[column]!r} is {values[row, column]} in row {first + row}: want finite numbers; "
+            f"leave out or correct these rows{remedy}"
+        )
 
 
 def as_numbers(column: Any) -> Array:

@@ -104,6 +104,11 @@ class TestSuite:
         assert cells[0].stream_settings["d"] == 3
         assert {(c.dtype, c.protocol) for c in cells} == {("float32", Protocol(2))}
 
+    def test_reads_toml_that_begins_with_a_byte_order_mark(self, tmp_path):
+        path = tmp_path / "mine.toml"
+        path.write_text('methods = ["lms"]\nbackends = ["numpy"]\n', encoding="utf-8-sig")
+        assert read(path).methods == ["lms"]
+
     @pytest.mark.parametrize(
         ("text", "stated"),
         [

@@ -186,6 +186,17 @@ class TestUsage:
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert done.stderr.startswith("Error: the output cannot be written: No space left")
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+    @pytest.mark.parametrize("command", ["list", "run --method lms --backend numpy --stream drift --rows 50"])
+    def test_results_of_commands_on_a_full_device(self, command, tmp_path):
+        with open("/dev/full", "w") as full:
+            words = [*COMMAND, *command.split()]
+            done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == "Error: standard output cannot be written: No space left on device"
+        if command != "list":
+            assert load(tmp_path / "results.nc").status.values.tolist() == ["ok"]
+
     def test_a_home_that_cannot_be_written(self, tmp_path):
         pytest.importorskip("dask")
         stand_in = "import os\nhere = os.environ.get('CUPY_CACHE_DIR', os.path.expanduser('~/.cupy/kernel_cache'))\n"

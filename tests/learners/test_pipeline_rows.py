@@ -118,3 +118,13 @@ def test_dicts_are_learned_by_their_names() -> None:
     assert one.predict_one(named[5]) == other.predict_one(rows()[5])
     with pytest.raises(ValueError, match="e"):
         one.learn_one({"a": 1.0, "b": 1.0, "c": 1.0, "e": 1.0}, 1.0)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_huge_target_moves_the_prior_without_a_warning_of_numpy(backend: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3)) * [1e-3, 1, 1e3] + [5, 0, -1e4]
+    t = X @ [100, 1, 0.01]
+    t[5] = 1e308
+    pipeline = ob.pipeline("standardize", "intercept", ob.create("kalman", backend=backend)).partial_fit(X, t)
+    assert np.isfinite(pipeline.predict(X, return_std=True)).all()

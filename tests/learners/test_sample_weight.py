@@ -190,6 +190,18 @@ def test_weights_too_small_for_the_dtype_count_as_zero():
     np.testing.assert_array_equal(weights_of(learner.partial_fit(X, y, sample_weight=np.full(30, 1e-300))), before)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_a_weight_that_overflows_the_dtype_is_refused_by_name(dtype):
+    learner, message = (
+        ob.create("ridge", backend="numpy", dtype=dtype),
+        r"sample_weight\[1\] = 1e\+39 overflows float32",
+    )
+    for call in (learner.partial_fit, learner.prequential):
+        with pytest.raises(ValueError, match=message):
+            call(X[:2], y[:2], sample_weight=[1.0, 1e39])
+    assert learner.n_samples_seen_ == 0
+
+
 @pytest.mark.parametrize("name", ["ridge", "rls"])
 def test_weights_of_complex_rows(name):
     Z, t, complete = X + 1j * X[::-1], y + 1j * y[::-1], rng.integers(0, 4, 30)

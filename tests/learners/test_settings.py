@@ -13,6 +13,7 @@ from helpers.inputs import METHODS, X, y
 import orfit_bench as ob
 from orfit_bench.sklearn import ESTIMATORS
 
+MASKED = np.ma.masked_array(np.eye(2), np.eye(2) > 0)
 INVALID_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"method": "orift"}, ValueError, "no method 'orift'. Did you mean 'orfit'[?] Known: "),
     ({"method": "zzzz"}, ValueError, "no method 'zzzz'. Known: "),
@@ -84,6 +85,11 @@ INVALID_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"method": "lms", "initial_weights": [1.0, np.nan]}, ValueError, r"initial_weights\[1\] is nan"),
     ({"method": "lms", "initial_weights": np.ones((2, 2, 2))}, ValueError, r"initial_weights: got shape \(2, 2, 2\)"),
     ({"method": "lms", "initial_weights": [1e39], "dtype": "float32"}, ValueError, r"initial_weights\[0\] = 1e\+39"),
+    ({"method": "kalman", "transition": MASKED}, TypeError, "kalman: transition=.*: got a masked array, want plain"),
+    ({"method": "kalman", "initial_covariance": MASKED}, TypeError, "initial_covariance=.*: got a masked array"),
+    ({"method": "kalman", "initial_mean": MASKED[0]}, TypeError, "initial_mean=.*: got a masked array"),
+    ({"method": "kalman", "process_noise": [*MASKED]}, TypeError, "process_noise=.*: got masked values in a list"),
+    ({"method": "oja", "initial_basis": MASKED}, TypeError, "initial_basis=.*: got a masked array, want plain values"),
     ({"method": "greedy", "initial_weights": [1.0]}, ValueError, "initial_weights: greedy has none; leave it out"),
 ]
 
@@ -169,6 +175,10 @@ def test_schedules_that_cannot_be_saved_are_refused(make, message):
         ("rls", {"ridge": 1e-60}, r"rls: ridge=1e-60 is 0.0 in float32: want a number in \[0, inf\) that it holds"),
         ("lms", {"step_size": ob.schedules.power(1e51, 0.5)}, "step_size=1e.51 is inf in float32"),
         ("nlms", {"eps": 1e40}, "nlms: eps=1e.40 is inf in float32"),
+        ("kalman", {"initial_covariance": 1e-46}, "initial_covariance=1e-46 is 0.0 in float32: want a number"),
+        ("kalman", {"process_noise": [1.0, 1e-46]}, r"process_noise\[1\]=1e-46 is 0.0 in float32"),
+        ("kalman", {"initial_covariance": np.diag([1.0, 1e-46])}, r"initial_covariance\[1, 1\]=1e-46 is 0.0"),
+        ("kalman", {"initial_mean": 1e-46}, "initial_mean=1e-46 is 0.0 in float32"),
         ("sgd", {"momentum": 1 - 1e-9}, r"momentum=0.999999999 is 1.0 in float32: want a number in \[0, 1\)"),
     ],
 )
@@ -177,14 +187,23 @@ def test_a_number_that_single_precision_loses_is_refused(method, settings, messa
     for dtype in ("float32", "complex64"):
         with pytest.raises(ValueError, match=message):
             ob.create(method, dtype=dtype, **settings)
+    if method == "kalman":
+        return
     (name, value), *_ = settings.items()
     with pytest.raises(ValueError, match=f"{method}, member 1: {name}=.* in float32"):
         ob.fleet(method, 2, dtype="float32", **{name: [0.5, value]})
 
 
+def test_entries_that_are_no_variances_may_become_zero_in_single_precision():
+    small = [[1.0, 1e-50], [1e-50, 1.0]]
+    settings = {"transition": small, "initial_covariance": small, "initial_mean": [1.0, 1e-50]}
+    learner = ob.create("kalman", dtype="float32", observation_noise=0.0, **settings)
+    assert np.isfinite(learner.partial_fit(np.eye(2), [1.0, 2.0]).predict(np.eye(2))).all()
+
+
 def test_a_start_that_overflows_is_refused_and_changes_nothing():
     learner = ob.create("rls", ridge=1e-40, dtype="float32")
-    with pytest.raises(ValueError, match="the start of P is not finite in float32"):
+    with pytest.raises(ValueError, match=r"the start of P is not finite in float32: .* rls has .*ridge=1e-40"):
         learner.partial_fit([[1.0]], [1.0])
     assert learner.n_samples_seen_ == 0
 

@@ -11,6 +11,8 @@ import pytest
 
 import orfit_bench as ob
 
+MASKED = np.ma.masked_array([1.0, 2.0], [False, True])
+
 
 def shifted(u: Any, taps: int) -> Any:
     """The same rows by shifting a buffer."""
@@ -87,6 +89,9 @@ def test_the_rows_fit_the_targets() -> None:
         (np.zeros(3), 0, {}, ValueError, "taps=0: want an integer >= 1"),
         (np.zeros(3), 2.0, {}, TypeError, "taps=2.0: want an integer"),
         (np.zeros(3), True, {}, ValueError, "taps=True"),
+        (MASKED, 2, {}, TypeError, "u: got a masked array, want plain values"),
+        ([MASKED, MASKED], 2, {}, TypeError, "u: got masked values in a list"),
+        (np.zeros(3), 2, {"before": MASKED}, TypeError, "before: got a masked array, want plain values"),
         (np.zeros(3), 2, {"before": np.zeros((1, 2))}, ValueError, r"before: got shape \(1, 2\), want \(k,\)"),
     ],
 )
@@ -111,6 +116,10 @@ def test_refused_signals(u: Any, taps: Any, more: Any, error: type[Exception], t
         (2, "float64", 1.0, ValueError),
         (2, "float64", [1.0, np.inf], ValueError),
         (2, "float64", [1j, 1.0], TypeError),
+        (1, "float64", np.ma.masked, TypeError),
+        (1, "float64", np.ma.masked_array(3.0, mask=True), TypeError),
+        (2, "float64", MASKED, TypeError),
+        (2, "float64", [np.ma.masked, 1.0], TypeError),
     ],
 )
 def test_refused_samples_change_nothing(channels: int, dtype: str, sample: Any, error: type[Exception]) -> None:

@@ -157,6 +157,45 @@ def test_wrong_rows_are_named() -> None:
     assert learner.state().identical(before)
 
 
+BAD_INDICES = np.array([0, 1, 7, 2])
+FORMATS: dict[str, tuple[dict[str, Any], str]] = {
+    "too large": ({"indices": BAD_INDICES}, r"X.indices\[2\]: got column 7 in row 1, want 0 to 2"),
+    "negative": ({"indices": BAD_INDICES - 1}, r"X.indices\[0\]: got column -1 in row 0, want 0 to 2"),
+    "decreasing": ({"indptr": np.array([0, 3, 2, 4])}, r"X.indptr: got 2 after 3 \(row 1\), want no decrease"),
+    "first": ({"indptr": np.array([1, 2, 3, 4])}, "X.indptr: got 4 entries from 1 on, want 4 from 0 on, for 3 rows"),
+    "short": ({"indptr": np.array([0, 2, 4])}, "X.indptr: got 3 entries from 0 on, want 4 from 0 on"),
+    "beyond": ({"indptr": np.array([0, 2, 3, 5])}, "X.indptr: got 5 at its end, but there are 4 indices and 4 data"),
+    "of doubles": ({"indices": np.arange(4.0)}, r"X.indices: got shape \(4,\) of float64, want integers"),
+}
+
+
+@pytest.mark.parametrize("case", FORMATS)
+@pytest.mark.parametrize("method", ["lms", "softmax"])
+def test_indices_out_of_range_are_refused_before_anything_uses_them(case: str, method: str) -> None:
+    parts, message = FORMATS[case]
+    bad = sparse.csr_array((np.ones(4), np.array([0, 1, 1, 2]), np.array([0, 2, 3, 4])), shape=(3, 3))
+    for name, values in parts.items():
+        setattr(bad, name, values)
+    learner: Any = ob.create(method, backend="numpy").partial_fit(np.eye(3), [0, 1, 1])
+    before = learner.state()
+    for call in (learner.partial_fit, learner.prequential, lambda X, _: learner.predict(X)):
+        with pytest.raises(ValueError, match=message):
+            call(bad, [0, 1, 1])
+    with pytest.raises(ValueError, match=message):
+        ob.create(method, backend="numpy").partial_fit(bad, [0, 1, 1])
+    assert learner.state().identical(before)
+    np.testing.assert_array_equal(getattr(bad, next(iter(parts))), next(iter(parts.values())))
+
+
+def test_entries_after_the_last_row_are_not_read() -> None:
+    longer = sparse.csr_array(np.diag([1.0, 2.0]))
+    longer.data, longer.indices = np.array([1.0, 2.0, np.nan]), np.array([0, 1, 9])
+    found = ob.create("lms", backend="numpy").partial_fit(longer, [1.0, 2.0])
+    dense = ob.create("lms", backend="numpy").partial_fit(np.diag([1.0, 2.0]), [1.0, 2.0])
+    np.testing.assert_array_equal(found.predict(np.eye(2)), dense.predict(np.eye(2)))
+    assert longer.indices[2] == 9
+
+
 def test_divergence_names_the_row_and_keeps_the_rows_before() -> None:
     huge = CSR.copy()
     row = 100

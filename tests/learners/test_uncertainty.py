@@ -180,3 +180,15 @@ def test_the_likelihood_needs_no_setting_of_a_certain_name(decay):
         assert learner.log_likelihood(X, y) == pytest.approx(same.log_likelihood(X, y), rel=1e-10)
         stds = [one.partial_fit(X, y).predict(X, return_std=True)[1] for one in (learner, same)]
         np.testing.assert_allclose(*stds, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("noise", "held"), [(1e80, "inf"), (1e-100, "0.0")])
+def test_noise_that_single_precision_loses_is_refused(noise: float, held: str) -> None:
+    rls = ob.create("rls", backend="numpy", dtype="float32").partial_fit(np.eye(2), [1.0, 2.0])
+    fleet = ob.fleet("rls", 1, backend="numpy", dtype="float32").partial_fit(np.eye(2)[None], [[1.0, 2.0]])
+    for predict, rows in ((rls.predict, np.eye(2)), (fleet.predict, np.eye(2)[None])):
+        with pytest.raises(
+            ValueError, match=f"noise_variance=.*: want a positive number .* in float32, where it is {held}"
+        ):
+            predict(rows, return_std=True, noise_variance=noise)
+    assert np.isfinite(rls.log_likelihood(np.eye(2), [1.0, 2.0], noise_variance=noise))  # computed in float64

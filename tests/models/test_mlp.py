@@ -183,6 +183,7 @@ def test_names_and_identity() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
+        ({"hidden": (8, True)}, TypeError, r"hidden=\(8, True\), want the widths of the hidden layers, integers"),
         ({"hidden": 32}, TypeError, r"hidden=32, want the widths of the hidden layers, integers such as \(32, 32\)"),
         ({"hidden": (3, 2.0)}, TypeError, "hidden="),
         ({"hidden": "32"}, TypeError, "hidden='32'"),

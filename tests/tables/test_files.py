@@ -332,6 +332,26 @@ def test_an_infinite_value_is_named_with_its_column_and_row(tmp_path: Path) -> N
         np.asarray(Stream.from_file(tmp_path / "rows.csv", "fare").load().X)
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_an_infinite_target_is_named_with_its_column_and_row(gaps: bool, tmp_path: Path) -> None:
+    table = pd.DataFrame({"a": [1.0, 4.0, 5.0], "b": [1.0, 2.0, 3.0], "fare": [3.0, 6.0, -np.inf]})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    for stream in (
+        Stream.from_file(tmp_path / "rows.csv", "fare", gaps=gaps),
+        Stream.from_table(table, ["b", "fare"], gaps=gaps),
+    ):
+        with pytest.raises(ValueError, match=r"(rows.csv|table): column 'fare' is -inf in row 2: want finite numbers"):
+            np.asarray(stream.load().y)
+
+
+def test_a_sparse_column_of_a_table_is_refused_by_name() -> None:
+    table = NUMBERS.assign(b=pd.arrays.SparseArray(np.zeros(len(NUMBERS))))
+    with pytest.raises(TypeError, match=r"table: column 'b' is of dtype Sparse.*: convert the table with sparse.to_de"):
+        Stream.from_table(table, "fare")
+    dense = table.assign(b=table["b"].sparse.to_dense())
+    assert not Stream.from_table(dense, "fare").load().X[:, dense.columns.get_loc("b")].any()
+
+
 def test_a_file_of_labels_is_refused_by_a_method_for_numbers(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,kind\n1,x\n4,y\n")
     file = {"name": "file", "settings": {"path": str(tmp_path / "rows.csv"), "target": "kind"}}

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners.conversion import refuse_masked
 from orfit_bench.learners.encoding import encode_labels
 from orfit_bench.learners.fleets.rows import FleetRows, HostArray
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
@@ -19,6 +18,7 @@ from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
 from orfit_bench.tables.columns import read_labels
+from orfit_bench.tables.plain_values import refuse_masked
 from orfit_bench.tables.row_labels import check_rows_agree
 
 

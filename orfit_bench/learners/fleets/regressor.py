@@ -134,7 +134,7 @@ class RegressorFleet(SupervisedFleet):
         >>> fleet.predict([[1.0], [1.0]], which=[0, 1], return_std=True)[1].round(3)
         array([1.225, 1.049])
         """
-        noise = uncertainty.validate_noise(noise_variance)
+        noise = uncertainty.validate_noise(noise_variance, self.dtype)
         if noise != 1 and isinstance(self.members.shared, FilterRule):
             raise TypeError(f"noise_variance: the setting observation_noise of {self.method.name} is its noise")
         state = self._begun()

@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.computed_once import ComputedOnce
-from orfit_bench.learners.conversion import convert, refuse_masked
+from orfit_bench.learners.conversion import convert
 from orfit_bench.learners.named_rows import NamedState, read_features
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.sparse import is_sparse
@@ -19,6 +19,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.data_arrays import is_data_array
 from orfit_bench.tables.names import NamedValues
+from orfit_bench.tables.plain_values import refuse_masked
 from orfit_bench.tables.row_labels import check_rows_agree
 
 HostArray = np.ndarray[Any, Any]

@@ -28,6 +28,18 @@ def test_vague_prior_with_small_noise_warns_and_then_is_refused() -> None:
     np.testing.assert_allclose(shaken.state()["covariance"], shaken.array("covariance").T)
 
 
+def test_a_warning_that_is_an_error_comes_after_the_rows_were_learned(same_state: Same) -> None:
+    settings = {"initial_covariance": 1e8, "observation_noise": 1e-4}
+    learner, want = (ob.create("kalman", **settings) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ob.AccuracyWarning, match="half of the digits"):
+            learner.partial_fit(X, y)
+    stated(lambda: want.partial_fit(X, y))
+    assert learner.n_samples_seen_ == len(X)
+    same_state(learner, want)
+
+
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
 def test_the_log_likelihood_warns_as_learning_does(form: str) -> None:
     """It warns once if the learner has not warned; the square-root form loses no digits here."""
