@@ -7,7 +7,7 @@ from orfit_bench.spec.backend import REFERENCE, Absent, Backend, Override
 from orfit_bench.spec.data import Data
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
 from orfit_bench.spec.kernel import Kernel
-from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench.spec.kernel_arguments import FilterParams, FleetParams, Params, State
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, measure_claim, nan_max
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
 from orfit_bench.spec.merge import Combine, Merge, Side
@@ -52,6 +52,8 @@ __all__ = [
     "Equality",
     "Experiment",
     "Field",
+    "FilterParams",
+    "FleetParams",
     "Growth",
     "Integer",
     "InverseGram",

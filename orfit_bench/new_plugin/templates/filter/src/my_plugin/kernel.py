@@ -2,13 +2,13 @@
 
 import numpy as np
 from orfit_bench.kernels.filtering import filter_step
-from orfit_bench.spec import Array, Params, State
+from orfit_bench.spec import Array, FilterParams, State
 
 LACKS = {"smoothing": "the covariance does not change, so that smoothing would not be optimal"}
 """Features that this kernel does not support, with the reason."""
 
 
-def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> int:
     """Learn the rows in order and write the prediction of each to `out`. Returns the number of rows learned."""
     for i in range(len(X)):
         row = slice(i, i + 1)
@@ -17,7 +17,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     return len(X)
 
 
-def predict_step(s: State, mean: Array, p: Params) -> bool:
+def predict_step(s: State, mean: Array, p: FilterParams) -> bool:
     """Apply the transition, after which the mean is `mean`. Returns False if the mean is not finite."""
     if not np.isfinite(mean).all():
         return False
@@ -25,7 +25,7 @@ def predict_step(s: State, mean: Array, p: Params) -> bool:
     return True
 
 
-def update(s: State, J: Array, E: Array, p: Params) -> bool:
+def update(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     """Correct the mean with one row J (1, d) with errors E (1, r). Returns False if the result is not finite."""
     M = s.covariance
     if p.t > 1 and p.transition is not None:
