@@ -37,7 +37,7 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     xarray.Dataset
         All cells, with coordinates for machine, versions, commit and date, and `run`, a hash of the first three. Of
         equal cells with equal `run`, measured on the same rows, the latest with times is kept, or the latest if none
-        has times.
+        has times. A cell that failed replaces equal cells that were measured earlier.
 
     Raises
     ------

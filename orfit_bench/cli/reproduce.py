@@ -57,6 +57,8 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
     if not known.experiments:
         raise UnavailableError(NO_EXPERIMENT)
     if name is None:
+        if data is not None or runs is not None or fresh:
+            raise click.UsageError("--data, --runs and --fresh are for one experiment: want its NAME")
         show(_experiments_table(known))
         click.echo()
         say("Run times are those of the first data set, on one core; more rows or larger ones take longer.")

@@ -139,8 +139,9 @@ def merge_command(files: Sequence[Path], output: Path) -> None:
     """Merge several FILES of results into one.
 
     Each cell keeps its machine, versions, commit and date. If a cell occurs more than once with the same machine,
-    versions and commit, the latest with times is kept, or else the latest. `show`, `report`, `plot` and `export`
-    distinguish the runs in a merged file; `compare` requires files with one run of each cell.
+    versions and commit, the latest with times is kept, or else the latest; a later failure replaces a measured cell.
+    `show`, `report`, `plot` and `export` distinguish the runs in a merged file; `compare` requires files with one run
+    of each cell.
     """
     from orfit_bench.bench import collection, load, results
 

@@ -203,7 +203,7 @@ class Subspace(Learner):
                 f"{self.method.name} keeps no variances: orfit_bench.sklearn.ESTIMATORS[{self.method.name!r}] has "
                 f"explained_variance_ and mean_"
             )
-        values = self._begun().arrays.singular_values[: self.components_.shape[0]]
+        values = self._begun().arrays.singular_values[: self.components_.shape[0]].real
         return values**2 / max(self.n_samples_seen_ - self.pending - 1, 1)
 
     def transform(self, X: ArrayLike) -> Array:

@@ -95,7 +95,7 @@ def means(results: xarray.Dataset) -> Iterator[Listing]:
     kinds: dict[str, list[list[Cell]]] = {}
     for group in (g for g in statistics.over_seeds(results) if len(g) > 1):
         averages = (_mean(results, name, group) for name in AVERAGED)
-        row: list[Cell] = [*who[group[0]], Number(len(group), str(len(group))), *averages]
+        row: list[Cell] = [*who[group[0]], _seeds(results, group), *averages]
         kinds.setdefault(str(results["error"].values[group[0]]), []).append(row)
     columns = (*headings, "seeds", *(heading for heading, _ in AVERAGED.values()))
     for error, rows in kinds.items():
@@ -204,6 +204,12 @@ def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
     form = AVERAGED[name][1]
     sure = name != "throughput" and not math.isnan(found.half)  # timings vary with the load of the machine
     return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)
+
+
+def _seeds(results: xarray.Dataset, group: Sequence[int]) -> Number:
+    """The number of seeds, and of those with a finite error if there are fewer."""
+    finite = max(int(np.isfinite(results[name].values[group]).sum()) for name in ("test_error", "a_priori_error"))
+    return Number(len(group), str(len(group)) if finite in (0, len(group)) else f"{len(group)} ({finite} finite)")
 
 
 def _tested(c: statistics.PairwiseComparison) -> Iterator[Number]:

@@ -174,12 +174,14 @@ def legend(results: xarray.Dataset, chosen: Sequence[str] = ()) -> list[str]:
 def reasons(results: xarray.Dataset) -> list[str]:
     """One line per reason why cells are absent, failed, crashed or timed out, and per note, with the cells."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
-    columns = (results[name].values for name in ("method", "backend", "status", "reason", "notes"))
-    for stream, method, backend, status, reason, notes in zip(stream_names(results), *columns, strict=True):
+    columns = (results[name].values for name in ("method", "backend", "status", "reason", "notes", "seed"))
+    has_seeds = len(set(results["seed"].values.tolist())) > 1
+    for stream, method, backend, status, reason, notes, seed in zip(stream_names(results), *columns, strict=True):
+        cell = f"{method} on {backend}, {stream}" + f", seed {seed}" * has_seeds
         if status != "ok":
-            who[str(status), str(reason)].append(f"{method} on {backend}, {stream}")
+            who[str(status), str(reason)].append(cell)
         if notes:
-            who["note", str(notes)].append(f"{method} on {backend}, {stream}")
+            who["note", str(notes)].append(cell)
     return [f"{status}: {_some(cells)}: {reason}" for (status, reason), cells in who.items()]
 
 

@@ -66,6 +66,12 @@ class TestCommand:
         assert experiment is FIGURE
         assert (request.folder, request.data, request.runs, request.fresh) == (tmp_path, "mnist", 3, True)
 
+    def test_options_of_one_experiment_need_its_name(self) -> None:
+        for options in (("--data", "mnist"), ("--runs", "3"), ("--fresh",)):
+            result = invoke(*options)
+            assert result.exit_code == 2
+            assert "are for one experiment: want its NAME" in result.output
+
     def test_suggests_the_nearest_name(self) -> None:
         result = invoke("figure-2")
         assert result.exit_code == 2

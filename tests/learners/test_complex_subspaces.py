@@ -149,3 +149,12 @@ def test_the_implicit_rule_follows_the_recursion_from_its_small_start(dtype: str
         C = C - 0.05 / (1 + 0.05 * np.vdot(x, x).real) * np.outer(C @ x - y, x.conj())
     found = basis(learner.partial_fit(X.astype(dtype)))
     np.testing.assert_allclose(found, C, atol=(1e-11 if dtype == "complex128" else 1e-3) * abs(C).max())
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_variances_of_complex_rows_are_real(dtype: str) -> None:
+    Z = draw(40)
+    pca = create("incremental_pca", dtype=dtype).partial_fit(Z)
+    variances = pca.explained_variance_
+    assert variances.dtype == np.finfo(dtype).dtype
+    np.testing.assert_allclose(variances, np.linalg.svd(Z, compute_uv=False)[:K] ** 2 / 39, rtol=0.1)

@@ -117,6 +117,7 @@ def test_settings_may_differ(backend):
     assert_equal_members(ob.stack(alone), alone)
     with pytest.raises(ValueError, match="projection_order must be the same"):
         ob.fleet("apa", 2, backend=backend, projection_order=[1, 2])
+    assert ob.fleet("apa", 2, backend=backend, projection_order=[2, 2])[1].settings["projection_order"] == 2
     with pytest.raises(ValueError, match="member 1"):
         ob.fleet("rls", 2, backend=backend, ridge=[1.0, -1.0])
     with pytest.raises(ValueError, match="other state fields"):

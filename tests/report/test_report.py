@@ -160,6 +160,11 @@ class TestResults:
         assert reported.count("±") == 4  # test error and forgetting: the spread of the clock is the machine's load
         assert "-1.00|0.031|0.031" in reported
 
+    def test_seeds_without_a_finite_error_are_counted(self):
+        results = table([created("lms", seed=k) for k in range(3)])
+        results["test_error"].values[0] = results["a_priori_error"].values[0] = np.nan
+        assert "|3 (2 finite)|" in Read(results_page(results)).tables
+
     def test_errors_of_different_kinds_never_share_a_table(self):
         records = [
             created(m, stream=s, seed=k) for m, s in (("lms", "drift"), ("class_rls", "class_digits")) for k in (0, 1)

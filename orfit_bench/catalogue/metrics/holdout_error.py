@@ -1,14 +1,11 @@
 """Error on the test set."""
 
-import numpy as np
-
 from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
     """The last recorded test error; None without a test set."""
-    last = float(record.test_error[-1])
-    return None if np.isnan(last) else last
+    return None if record.data.test is None else float(record.test_error[-1])
 
 
 METRIC = Metric(

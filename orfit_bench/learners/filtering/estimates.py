@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from orfit_bench.errors import DivergedError
 from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.filtering import smoother
 from orfit_bench.learners.filtering.dynamics import GivenWithRows
@@ -20,6 +21,13 @@ from orfit_bench.state.state import LearnerState
 
 if TYPE_CHECKING:
     import xarray
+
+
+DIVIDES = (
+    "smooth divides by the covariance predicted for each row, which may have too few digits where partial_fit can "
+    "still learn the row: some process_noise, or a transition that shrinks no direction to almost nothing, keeps more"
+)
+"""A note on rows that a smoother refuses."""
 
 
 class FilterEstimates(Regressor):
@@ -117,7 +125,7 @@ class FilterEstimates(Regressor):
         TypeError, ValueError
             As in `Regressor.partial_fit`.
         DivergedError
-            If a step cannot be computed.
+            If a step cannot be computed, or the covariance by which the smoother divides has too few digits.
         UnavailableError
             If the backend has no smoother.
 
@@ -152,6 +160,9 @@ class FilterEstimates(Regressor):
         first = state.n_steps + 1
         try:
             mean, covariance = self.rule.smooth(state, rows.X, rows.Y, rows.inputs)
+        except DivergedError as error:
+            error.add_note(DIVIDES)
+            raise
         finally:
             self.rule.warn_of_lost_precision(state)  # also if a step was refused
         to_host = self.backend.asnumpy

@@ -28,7 +28,7 @@ from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
 from orfit_bench.spec.method import refuses_nothing
 from orfit_bench.spec.setting import refuse_lost_numbers
 from orfit_bench.spec.synonyms import suggest_setting
-from orfit_bench.spec.types import Integer, SettingType
+from orfit_bench.spec.types import Choice, Integer, SettingType
 
 
 def fleet(
@@ -172,11 +172,18 @@ def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, 
                 f"{name}: an array of shape {(size, size)} may be a matrix for all {size} members or a row for each: "
                 f"pass [{name}] * {size} for a matrix, or a list with the matrix of each member"
             )
-        if _is_several(value) and len(value) == size:
+        if _is_several(value) and len(value) == size and _are_one(types.get(name), value):
+            shared[name] = value[0]
+        elif _is_several(value) and len(value) == size:
             varying[name] = [v.item() if isinstance(v, np.generic) else v for v in value]
         else:
             shared[name] = value
     return shared, varying
+
+
+def _are_one(kind: SettingType | None, values: Sequence[Any]) -> bool:
+    """Whether all members have one value of a setting that they must have in common."""
+    return isinstance(kind, (Integer, Choice)) and all(value == values[0] for value in values)
 
 
 def _may_be_a_matrix(kind: SettingType | None, value: object, size: int) -> bool:

@@ -45,7 +45,8 @@ class Members:
             raise ValueError(f"fleet: its learners learn row by row, got batch_size={self.shared.batch_size}, want 1")
         for setting in method.settings:
             if setting.name in self.varying and isinstance(setting.type, (Integer, Choice)):
-                raise ValueError(f"fleet: {setting.name} must be the same for all members of a fleet")
+                values = ", ".join(map(repr, dict.fromkeys(self.varying[setting.name])))
+                raise ValueError(f"fleet: {setting.name} must be the same for all members of a fleet, got {values}")
         fields = method.state.fields_under(self.shared.settings)
         for i in range(self.size if self.varying else 0):
             if method.state.fields_under(self.settings(i)) != fields:

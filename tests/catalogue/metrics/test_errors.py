@@ -167,3 +167,9 @@ def test_excess_loss_of_the_best_subspace_is_zero() -> None:
     assert metric("excess_loss", **given) == pytest.approx(0, abs=1e-9)
     learner.settings["n_components"] = 5
     assert metric("excess_loss", **given) is None  # nothing is lost, so nothing to compare with
+
+
+def test_a_test_error_that_is_no_number_is_not_a_missing_test_set() -> None:
+    X, y = np.ones((2, 1)), np.ones(2)
+    assert metric("test_error", data=Data(X, y), test_error=np.array([np.nan])) is None
+    assert np.isnan(metric("test_error", data=Data(X, y, test=(X, y)), test_error=np.array([np.nan])) or 0.0)

@@ -267,3 +267,14 @@ def test_errors_of_variances_count_as_much_as_targets_contradict_them() -> None:
     assert error_of_means(relative, E, variances) == pytest.approx(1e-3 * np.sqrt(26))
     assert error_of_means(relative[:0], E[:0], variances[:0]) == 0
     assert most_deviations(np.dtype("float32")) == pytest.approx(0.00246, rel=1e-2)
+
+
+def test_a_refused_division_is_explained() -> None:
+    """The transition shrinks a direction by 0.035 at each step, so that the predicted covariance loses its digits."""
+    F = np.array([[1.10, -0.38], [1.18, -0.43]])
+    X, y = np.random.default_rng(0).standard_normal((2, 8, 2))[0], np.ones(8)
+    kalman = ob.create("kalman", backend="numpy", form="square_root", transition=F)
+    with pytest.raises(ob.DivergedError) as info, pytest.warns(ob.AccuracyWarning):
+        kalman.smooth(X, y)
+    assert "smooth divides by the covariance predicted for each row" in info.value.__notes__[0]
+    assert kalman.partial_fit(X, y).n_samples_seen_ == 8
