@@ -16,7 +16,7 @@ from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
 from orfit_bench.spec.data import Pair
 from orfit_bench.tables.columns import read_columns, refuse_named_rows
 from orfit_bench.tables.row_labels import check_rows_agree
-from orfit_bench.tables.row_selection import as_selectable
+from orfit_bench.tables.row_selection import as_selectable, take_rows
 from orfit_bench.visit_order import SampledView, VisitOrder
 
 BLOCK = 1024
@@ -215,8 +215,11 @@ def depends_on_seed(stream: Stream, settings: Mapping[str, Any]) -> bool:
 def _read_pair(X: Any, y: Any) -> Data:
     """X and y as data, tables unchanged. Refuses an X that learners refuse; only they know if y must be numbers."""
     refuse_named_rows(X, "X")
-    names = read_columns(X, "X").names
-    return Data(as_selectable(X, "X"), None if y is None else as_selectable(y, "y"), feature_names=names)
+    rows = as_selectable(X, "X")
+    names = read_columns(take_rows(rows, slice(0, 1)), "X").names
+    if names and len(names) < rows.shape[1]:
+        rows = rows.select(list(names))  # an Arrow table may hold the index of pandas, which is no feature
+    return Data(rows, None if y is None else as_selectable(y, "y"), feature_names=names)
 
 
 def _view(data: Data, order: VisitOrder) -> Data:

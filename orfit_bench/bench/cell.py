@@ -24,6 +24,7 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import depends_on_seed, with_sampling
 from orfit_bench.spec import Data, Record
 from orfit_bench.spec.stream import Rows
+from orfit_bench.tables.columns import is_table
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
@@ -205,7 +206,8 @@ def _identity_of_rows(cell: Cell, data: Data) -> str:
 
 def _hash_of_rows(data: Data) -> str:
     """A hash of the rows that are learned and of the test set; empty if they stay in a file, or are objects."""
-    parts = [part for part in (data.X, data.y, *(data.test or ())) if part is not None]
+    given = [part for part in (data.X, data.y, *(data.test or ())) if part is not None]
+    parts = [np.asarray(part) if is_table(part) else part for part in given]
     in_memory = all(isinstance(p, np.ndarray) and not isinstance(p, np.memmap) and p.dtype != object for p in parts)
     return make_array_key(parts) if in_memory else ""
 

@@ -93,7 +93,7 @@ def smallest(method: Method) -> dict[str, Any]:
 
 def has_complex_form(method: Method, variant: Variant) -> bool:
     """Whether the formulas of a variant hold for complex numbers."""
-    settings = method.check_settings(dict(variant.settings))
+    settings = check_settings(method.name, method.settings, dict(variant.settings))
     return (
         variant.model is LINEAR
         and method.kernel.has_complex_form is not None

@@ -12,6 +12,7 @@ from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.spec.backend import Array
+from orfit_bench.tables.integers import DOUBLE
 
 
 class NumericPredictions(Learner):
@@ -66,7 +67,7 @@ class NumericPredictions(Learner):
         """
         X = self._rows_to_predict(X)
         mean = self._shaped(self.rule.predict(self._begun(), X))
-        noise = uncertainty.validate_noise(noise_variance, self.dtype)
+        noise = uncertainty.validate_noise(noise_variance, self.dtype if return_std else DOUBLE)
         if not return_std:
             return mean
         uncertainty.require(self.method, self.dtype)

@@ -71,7 +71,7 @@ def standard_deviations(rule: Rule, state: LearnerState, X: Array, noise_varianc
 def log_likelihood(rule: Rule, state: LearnerState, X: Array, Y: Array, noise_variance: float) -> float:
     """The sum of the log predictive densities of all rows, each given those before; the state is unchanged."""
     state, total, done = rule.copy(state), 0.0, 0
-    size = _block_size(rule, state.n_steps)
+    size = _block_size(rule)
     while done < X.shape[0]:
         rows = slice(done, min(done + size, X.shape[0]))
         total += _block_log_density(rule, state, X[rows, ...], Y[rows, ...], noise_variance)
@@ -156,10 +156,10 @@ def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
     return U.T
 
 
-def _block_size(rule: Rule, steps: int) -> int:
+def _block_size(rule: Rule) -> int:
     """Rows of a block: one on a nonlinear model or if the weights of rows are unknown, few if these differ."""
-    ff = rule.settings.get("forgetting_factor", 1)
-    if not rule.is_linear or ("forgetting_factor" not in rule.settings and scale_of(rule, steps) != 1):
+    ff = rule.settings.get("forgetting_factor")
+    if not rule.is_linear or ff is None:
         return 1
     return BLOCK if ff in (0, 1) else max(1, min(BLOCK, int(math.log(LARGEST_RATIO) / abs(math.log(ff)))))
 

@@ -208,8 +208,9 @@ def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
 
 def _seeds(results: xarray.Dataset, group: Sequence[int]) -> Number:
     """The number of seeds, and of those with a finite error if there are fewer."""
-    finite = max(int(np.isfinite(results[name].values[group]).sum()) for name in ("test_error", "a_priori_error"))
-    return Number(len(group), str(len(group)) if finite in (0, len(group)) else f"{len(group)} ({finite} finite)")
+    counts = (int(np.isfinite(results[name].values[group]).sum()) for name in ("test_error", "a_priori_error"))
+    finite = min(filter(None, counts), default=len(group))  # an error that no seed has does not apply
+    return Number(len(group), str(len(group)) if finite == len(group) else f"{len(group)} ({finite} finite)")
 
 
 def _tested(c: statistics.PairwiseComparison) -> Iterator[Number]:

@@ -130,9 +130,8 @@ class Method:
 
     def __post_init__(self) -> None:
         """Refuse a declaration that a learner would fail on later."""
-        for problem in chain(
-            self._kind_problems(), self._setting_problems(), self._field_problems(), self._weight_problems()
-        ):
+        problems = self._kind_problems, self._setting_problems, self._field_problems, self._weight_problems
+        for problem in chain.from_iterable(find() for find in (*problems, self._refused_problems)):
             raise ValueError(f"method {self.name!r}: {problem}")
 
     def check_settings(self, given: Mapping[str, object]) -> dict[str, Any]:
@@ -170,6 +169,12 @@ class Method:
     def traits(self) -> Kind:
         """What learners of this kind receive and return."""
         return KINDS[self.kind]
+
+    def _refused_problems(self) -> Iterator[str]:
+        """The defaults, or examples, that the method itself refuses."""
+        for given in ({}, *self.examples) if self.refuses is not refuses_nothing else ():
+            if reason := self.refuses(check_settings(self.name, self.settings, given)):
+                yield f"refuses {f'its example {dict(given)}' if given else 'its defaults'}: {reason}"
 
     def _kind_problems(self) -> Iterator[str]:
         """What a method of its kind must declare and this one does not."""

@@ -21,13 +21,6 @@ def _nothing(draw: Callable[[int], Array], d: int, c: int) -> None:
     return None
 
 
-def _check_functions(kind: str, name: object, **functions: object) -> None:
-    """Raise TypeError unless the functions can be called."""
-    for what, function in functions.items():
-        if not callable(function):
-            raise TypeError(f"{kind} {name!r}: {what}={function!r}, want a function")
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
     """A differentiable model f(x; w) with c outputs and one vector of p parameters.
@@ -91,12 +84,6 @@ class Model:
     vjp: Callable[[Array, Array, Array], Array] | None = field(default=None, repr=False)
     with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = field(default=None, repr=False)
     jacobians: Callable[[Array, Array], Array] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        """Refuse functions that cannot be called."""
-        optional = {"layers": self.layers, "vjp": self.vjp, "jacobians": self.jacobians, "shapes": self.shapes}
-        given = {name: function for name, function in optional.items() if function is not None}
-        _check_functions("Model", self.name, predict=self.predict, jacobian=self.jacobian, start=self.start, **given)
 
     def size(self, d: int, c: int) -> int:
         """Return the number of parameters.
@@ -197,14 +184,16 @@ class Transition:
         """Refuse functions that cannot be called, and a name that is no text."""
         if not (isinstance(self.name, str) and self.name):
             raise TypeError(f"Transition: name={self.name!r}, want a text that saved states can name")
-        _check_functions("Transition", self.name, function=self.function, jacobian=self.jacobian)
+        for what, function in (("function", self.function), ("jacobian", self.jacobian)):
+            if not callable(function):
+                raise TypeError(f"Transition {self.name!r}: {what}={function!r}, want a function")
 
 
 def as_transition(transition: object) -> Any:
     """A pair of callables (function, jacobian) as a Transition named like the function; anything else unchanged."""
     if not (isinstance(transition, tuple) and len(transition) == 2 and all(map(callable, transition))):
         return transition
-    return Transition(getattr(transition[0], "__name__", type(transition[0]).__name__), *transition)
+    return Transition(getattr(transition[0], "__name__", "") or type(transition[0]).__name__, *transition)
 
 
 def is_identity(transitions: Array) -> NDArray[np.bool_]:

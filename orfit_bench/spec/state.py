@@ -159,7 +159,10 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class WeightCovariance:
-    """The covariance of the weights when the next row comes, for observation noise of variance 1.
+    """The covariance C of the weights when the next row comes, for observation noise of variance 1.
+
+    The step on a row x with error e must be that of the posterior mean, w <- w + C x e / (1 + x'C x). A rule that takes
+    other steps, because it limits errors for example, has no such covariance.
 
     Parameters
     ----------

@@ -17,12 +17,12 @@ class RowView(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def __getitem__(self, piece: slice) -> NDArray[Any]: ...
+    def __getitem__(self, piece: slice) -> Any: ...
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of rows, followed by the shape of a row."""
-        return (len(self), *self[0:0].shape[1:])
+        return (len(self), *np.shape(self[0:0])[1:])
 
     @property
     def size(self) -> int:
@@ -37,7 +37,7 @@ class RowView(ABC):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the entries."""
-        return np.dtype(self[0:0].dtype)
+        return np.asarray(self[0:0]).dtype
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.asarray(self[:], dtype)

@@ -110,6 +110,15 @@ def learn_between(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     return len(X)
 
 
+def learn_part(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """LMS with the step size 0.01 + 0.01 a + 0.001 b."""
+    return learn_between(s, X, Y, SimpleNamespace(low=0.0, high=0.01 + 0.01 * p.a + 0.001 * p.b), out)
+
+
+def learn_idle(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    return learn_between(s, X, Y, SimpleNamespace(low=0.0, high=0.01), out)
+
+
 def learn_finite(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     return plain(s, X, Y, p, out) if np.isfinite(X).all() else -1
 
@@ -135,6 +144,12 @@ BETWEEN = change(
     settings=tuple(Setting(n, Number(0), v, n) for n, v in (("low", 0.4), ("high", 0.5))),
     refuses=lambda settings: "" if settings["low"] < settings["high"] else "low: want less than high",
 )
+PART = change(
+    PLAIN,
+    settings=tuple(Setting(n, Number(0, 1), 0.4, n) for n in ("a", "b")),
+    refuses=lambda settings: "" if settings["a"] + settings["b"] <= 1 else "a + b: want at most 1",
+)
+DISTRIBUTIONS = ("standard_deviations_match_the_next_step", "covariances_match_the_next_step")
 AVERAGES = ("averages_as_declared", "averaging_does_not_depend_on_the_order")
 UNLEARNING = ("unlearned_digits_are_warned_of", "merges_remember_what_was_unlearned")
 NOT_FINITE = ("nonfinite_input_is_refused", "calls_give_the_same_errors", "questions_give_the_same_errors")
@@ -178,7 +193,19 @@ UNUSUAL: dict[str, tuple[spec.Method, Any, Sequence[str]]] = {
     "forgetting by another name": (
         decaying.METHOD,
         decaying.KERNEL,
-        ("integer_weights_repeat_rows", "standard_deviations_match_the_next_step", "covariances_match_the_next_step"),
+        ("integer_weights_repeat_rows", *DISTRIBUTIONS),
+    ),
+    "ridge with a large prior and a distribution": (ridge_with(ridge=1e4), reference_kernel("ridge"), DISTRIBUTIONS),
+    "ridge without a prior": (ridge_with(ridge=0.0), reference_kernel("ridge"), DISTRIBUTIONS),
+    "ridge that forgets nearly everything": (
+        ridge_with(forgetting_factor=0.1),
+        reference_kernel("ridge"),
+        ("thousands_of_rows",),
+    ),
+    "settings of which only a part can be large": (
+        PART,
+        SimpleNamespace(learn=learn_part),
+        ("opposite_ends_of_ranges_differ", "settings_have_effect"),
     ),
     "ridge that forgets": (ridge_with(forgetting_factor=0.9), reference_kernel("ridge"), UNLEARNING),
     "ridge with a large prior": (ridge_with(ridge=1e5), reference_kernel("ridge"), UNLEARNING),
@@ -202,3 +229,16 @@ def test_settings_that_exclude_each_other_are_refused() -> None:
             ob.fleet(NAME, 2, backend="numpy", low=[0.1, 0.6])
         with pytest.raises(ValueError, match="low: want less than high"):
             list(Suite(methods=[{"name": NAME, "settings": {"low": 0.7}}], streams=["regression"]).cells())
+
+
+def test_settings_that_exclude_each_other_and_do_nothing_are_found() -> None:
+    with installed(replace(PART, name=NAME), SimpleNamespace(learn=learn_idle)):
+        report = conform(NAME, only=["settings_have_effect"], allow_unproven=True)
+    assert {r.status for r in report.results} == {"failed"}
+
+
+def test_a_method_must_not_refuse_its_defaults_or_examples() -> None:
+    with pytest.raises(ValueError, match=r"refuses its defaults: a [+] b"):
+        change(PART, settings=tuple(Setting(n, Number(0, 1), 0.8, n) for n in ("a", "b")))
+    with pytest.raises(ValueError, match=r"refuses its example \{'a': 0.9\}: a [+] b"):
+        change(PART, examples=({"a": 0.9},))

@@ -302,13 +302,6 @@ def test_a_model_without_parameters_is_refused(parameters):
         ob.create("rls", backend="numpy", model=model, initial_weights=[]).partial_fit([[0.5]], [1.0])
 
 
-@pytest.mark.parametrize("part", ["predict", "jacobian", "start", "vjp"])
-def test_a_part_of_a_model_that_is_no_function_is_refused(part):
-    given = {"predict": np.dot, "jacobian": np.dot, "parameters": 2} | {part: 3}
-    with pytest.raises(TypeError, match=f"Model 'm': {part}=3, want a function"):
-        ob.Model("m", **given)
-
-
 def test_parts_of_a_transition_are_checked():
     for given, message in (
         (("x", 3, abs), "Transition 'x': function=3, want a function"),

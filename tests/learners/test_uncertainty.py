@@ -2,6 +2,8 @@
 
 import re
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from helpers.cases import installed
 from scipy.stats import multivariate_normal, norm
 
 import orfit_bench as ob
+from orfit_bench.spec import WeightCovariance
 
 BACKENDS = [name for name in ("numpy", "numba") if ob.backends()[name].available]
 rng = np.random.default_rng(0)
@@ -192,3 +195,27 @@ def test_noise_that_single_precision_loses_is_refused(noise: float, held: str) -
         ):
             predict(rows, return_std=True, noise_variance=noise)
     assert np.isfinite(rls.log_likelihood(np.eye(2), [1.0, 2.0], noise_variance=noise))  # computed in float64
+
+
+def learn_walk(s, X, Y, p, out):
+    """RLS whose P gains 0.1 I in each step, so that it forgets although its scale is 1."""
+    for i, x in enumerate(X):
+        s.P[...] += 0.1 * np.eye(len(x))
+        if not decaying.learn(s, X[i : i + 1], Y[i : i + 1], SimpleNamespace(decay=1.0), None):
+            return i
+    return len(X)
+
+
+def test_the_likelihood_of_rows_of_unknown_weights_is_summed_row_by_row():
+    walk = replace(
+        decaying.METHOD,
+        name="walk",
+        state=replace(decaying.METHOD.state, covariance=WeightCovariance(lambda settings, steps: 1.0, "P")),
+    )
+    with installed(walk, SimpleNamespace(learn=learn_walk)):
+        learner = ob.create("walk", backend="numpy").partial_fit(X[:1], y[:1])
+        found, alone = learner.log_likelihood(X[1:], y[1:]), 0.0
+        for row, target in zip(X[1:], y[1:], strict=True):
+            alone += learner.log_likelihood(row[None], [target])
+            learner.learn_one(row, target)
+        assert found == pytest.approx(alone, rel=1e-12)

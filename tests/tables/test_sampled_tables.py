@@ -78,4 +78,25 @@ def test_a_suite_learns_a_stream_of_a_table(sampling: str) -> None:
     stream = Stream("frame", "", lambda: Data(FRAME, pd.Series(y), test=(FRAME[:5], pd.Series(y[:5]))))
     settings = {"sampling": sampling, "passes": 1 if sampling == "once" else 2}
     found = run(Suite(["rls"], ["numpy"], [stream], settings={"frame": settings}), isolate=False)
-    assert list(found["status"].values) == ["ok"], list(found["message"].values)
+    assert list(found["status"].values) == ["ok"], list(found["reason"].values)
+
+
+def test_an_arrow_table_with_the_index_of_pandas_has_no_further_feature() -> None:
+    table = pa.Table.from_pandas(pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [4.0, 3, 2, 1]}).iloc[[0, 2, 3]])
+    data = ob.sampling.once((table, np.arange(3.0)))
+    assert data.feature_names == ("a", "b")
+    (rows, targets), *_ = data.chunks(9)
+    assert ob.create("lms").partial_fit(rows, targets).feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_views_of_tables_have_a_shape_and_a_dtype() -> None:
+    data = ob.sampling.uniform((FRAME, pa.array(np.arange(float(N)))), n=4)
+    assert (data.X.shape, data.X.dtype, data.y.shape) == ((4, FRAME.shape[1]), np.dtype(float), (4,))
+
+
+def test_rows_of_tables_have_their_own_hash() -> None:
+    hashes = set()
+    for factor in (1.0, 2.0):
+        stream = Stream("frame", "", lambda factor=factor: ob.sampling.once((factor * FRAME, pd.Series(y))))
+        hashes |= set(run(Suite(["rls"], ["numpy"], [stream]), isolate=False)["rows_hash"].values.tolist())
+    assert len(hashes) == 2

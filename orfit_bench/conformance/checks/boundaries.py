@@ -80,9 +80,9 @@ def opposite_ends_of_ranges_differ(context: CheckContext) -> None:
     """A setting whose range has two ends gives different results at, or next to, these ends."""
     for setting in context.method.settings:
         ends = _both_ends(setting)
-        same = bool(ends) and all(
-            _equal_at(replace(context, variant=v), setting.name, ends) for v in variants(context.method)
-        )
+        found = [_equal_at(replace(context, variant=v), setting.name, ends) for v in variants(context.method) if ends]
+        compared = [equal for equal in found if equal is not None]
+        same = bool(compared) and all(compared)
         ensure(not same, f"{setting.name}={ends} give the same results: use it in the kernel, or remove it")
 
 
@@ -98,10 +98,10 @@ def _both_ends(setting: Setting) -> list[Any]:
     return [end if end in setting.type else inside for end, inside in ((low, low + near), (high, high - near))]
 
 
-def _equal_at(context: CheckContext, name: str, ends: list[Any]) -> bool:
-    """Whether two values of a setting give the same result, or the kernel lacks one of them."""
+def _equal_at(context: CheckContext, name: str, ends: list[Any]) -> bool | None:
+    """Whether two values of a setting give the same result; None if one of them is refused or lacking."""
     both = [context.with_settings(**{name: end}) for end in ends]
-    return any(one.lacking for one in both) or not differ(*map(outcome, both))
+    return None if any(one.lacking for one in both) else not differ(*map(outcome, both))
 
 
 # ---------------------------------------------------------------------- calls

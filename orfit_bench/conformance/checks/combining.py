@@ -48,8 +48,8 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
     if kind == "exact":
         swapped = chunk.map(lambda a: np.concatenate([a[4 * B :], a[: 4 * B]]))
         pair = merge_or_skip(context, other.copy(), one), context.train(swapped)
-        pairs = [pair, *merged_small_rows(context, swapped), *merged_classes(context, swapped)]
-        found.append(context.compare(swapped, *pairs, of="the second part first:"))
+        pairs = [pair, *merged_small_rows(context, swapped)]
+        found += [context.compare(swapped, *pairs, of="the second part first:"), *merged_classes(context, swapped)]
     unordered = not context.method.state.growth and not context.method.traits.labels and not context.variant.settings
     if kind == "averaged" and unordered:
         pair = merge_or_skip(context, one.copy(), other), merge_or_skip(context, other.copy(), one)

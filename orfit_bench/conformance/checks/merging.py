@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import ensure_finite
-from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if
+from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Chunk, frozen
@@ -81,8 +81,8 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
         merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # the merge may have changed the shape of fields
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     if kind == "exact":
-        pairs = [(merged, context.train(chunk)), *merged_small_rows(context, chunk), *merged_classes(context, chunk)]
-        return context.compare(chunk, *pairs)
+        pairs = [(merged, context.train(chunk)), *merged_small_rows(context, chunk)]
+        return worst([context.compare(chunk, *pairs), *merged_classes(context, chunk)])
     if kind == "averaged":
         before = [_columns(context, state[weights].values, classes, merged) for classes, state in parts]
         mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
@@ -90,14 +90,14 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     return None
 
 
-def merged_classes(context: CheckContext, chunk: Chunk) -> list[tuple[Any, Any]]:
-    """Learners after an exact merge of parts of which only the second has a second class, and after all rows."""
+def merged_classes(context: CheckContext, chunk: Chunk) -> list[Deviation]:
+    """The deviation of an exact merge, of parts of which only the second has a second class, from learning all rows."""
     if not context.method.traits.labels:
         return []
     cut, n = 4 * context.batch_size, len(chunk.X)
     rows = chunk._replace(y=frozen(np.array(["a"] * cut + ["b", "a"] * n)[:n]))
-    merged = context.train(rows.cut(0, cut)).merge(context.train(rows.cut(cut, n)))
-    return [(merged, context.train(rows))]
+    merged = merge_or_skip(context, context.train(rows.cut(0, cut)), context.train(rows.cut(cut, n)))
+    return [context.compare(rows, (merged, context.train(rows)), of="with a class that one has not seen:")]
 
 
 def merged_small_rows(context: CheckContext, chunk: Chunk) -> list[tuple[Any, Any]]:

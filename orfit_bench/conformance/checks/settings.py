@@ -38,7 +38,7 @@ def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
     for variant in variants(context.method):
         one = replace(context, variant=variant)
         if name not in variant.settings and not one.lacking:
-            changed = [one.with_settings(**{name: value}) for value in values]
+            changed = [other for value in values if not (other := one.with_settings(**{name: value})).lacking]
             for n in NUMBERS_OF_ROWS:
                 before = outcome(one, n)
                 if any(differ(outcome(other, n), before) for other in changed):

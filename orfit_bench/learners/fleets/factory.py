@@ -183,7 +183,8 @@ def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, 
 
 def _are_one(kind: SettingType | None, values: Sequence[Any]) -> bool:
     """Whether all members have one value of a setting that they must have in common."""
-    return isinstance(kind, (Integer, Choice)) and all(value == values[0] for value in values)
+    plain = isinstance(kind, (Integer, Choice)) and not any(isinstance(value, np.ndarray) for value in values)
+    return plain and all(type(value) is type(values[0]) and value == values[0] for value in values)
 
 
 def _may_be_a_matrix(kind: SettingType | None, value: object, size: int) -> bool:

@@ -20,6 +20,7 @@ from orfit_bench.learners.permits import by_one_thread
 from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
+from orfit_bench.tables.integers import DOUBLE
 
 
 class RegressorFleet(SupervisedFleet):
@@ -134,7 +135,7 @@ class RegressorFleet(SupervisedFleet):
         >>> fleet.predict([[1.0], [1.0]], which=[0, 1], return_std=True)[1].round(3)
         array([1.225, 1.049])
         """
-        noise = uncertainty.validate_noise(noise_variance, self.dtype)
+        noise = uncertainty.validate_noise(noise_variance, self.dtype if return_std else DOUBLE)
         if noise != 1 and isinstance(self.members.shared, FilterRule):
             raise TypeError(f"noise_variance: the setting observation_noise of {self.method.name} is its noise")
         state = self._begun()
