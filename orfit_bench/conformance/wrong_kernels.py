@@ -16,7 +16,7 @@ from orfit_bench.spec.arrays import copy_of, host_dtype, to_host
 IDLE, LONG = {"does nothing": 0.0}, {"takes steps that are 1 % too long": 1.01}
 
 COUNTED = frozenset({"output"})
-"""The dimensions of counters, without which they are numbers of rows or of the rows of each class.
+"""Fields with no other dimensions are taken for counters of rows, or of the rows of each class.
 
 A counter of opposite sign would make the learner refuse its rows, which shows nothing about a law.
 """

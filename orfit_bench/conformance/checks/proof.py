@@ -132,9 +132,13 @@ def _accepts(holds: Callable[[], bool]) -> bool:
 
 def needs_other_predictions(context: CheckContext) -> str:
     """Predictions must not be those of a model at the weights at which gradients are computed."""
-    state = context.method.state
-    own = state.predict and not context.method.traits.labels  # labels do not depend on the scale of scores
-    return "" if state.prediction_weights or own else "predictions use the weights, which another check tries"
+    other = context.method.state.prediction_weights or _predicts_numbers(context)
+    return "" if other else "predictions use the weights, which another check tries"
+
+
+def _predicts_numbers(context: CheckContext) -> bool:
+    """Whether the method declares how it predicts numbers; labels do not depend on the scale of their scores."""
+    return context.method.state.predict is not None and not context.method.traits.labels
 
 
 @check(needs_other_predictions, all_variants=False, once=True)
@@ -144,7 +148,7 @@ def wrong_predictions_are_noticed(context: CheckContext) -> None:
     If the method declares `predict`, a law rejects a learner whose predictions are 1 % too large.
     """
     tests = evidence(context)
-    if context.method.state.predict:
+    if _predicts_numbers(context):
         known = [case for case in cases(context.method.name) if not case.absence(context.backend.name)]
         if all(_accepts_larger_predictions(case, context) for case in known):
             raise Unproven(
