@@ -161,7 +161,7 @@ def create(
         require("complex", kernel, found, chosen)
     if fitted is not LINEAR:
         require("models", kernel, found, chosen)
-    if values.get("batch_size", 1) > 1:
+    if (values.get("batch_size") or 1) > 1:
         require("blocks", kernel, found, chosen)
     require_settings(kernel, found, chosen, values)
     _, rule = LEARNERS[found.kind]
