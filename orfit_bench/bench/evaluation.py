@@ -55,7 +55,7 @@ def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[floa
         record = replace(record, learner=record.learner.copy())
     needed = metric.memory(record) if metric.memory else 0.0
     if needed and not isinstance(record.data.X, np.ndarray):
-        needed += 8.0 * math.prod(record.data.X.shape)  # rows in a file are read
+        needed += 8.0 * record.data.size  # rows in a file are read
     if needed > memory_budget:
         raise OverBudgetError(f"needs {needed / 1e9:.3g} GB, more than {memory_budget / 1e9:.3g} GB")
     value = metric.measure(record)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.inspection import WatchedKernel
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.spec import Method
 from orfit_bench.spec.arrays import copy_of, host_dtype, to_host
@@ -21,6 +22,8 @@ COUNTED = frozenset({"output"})
 A counter of opposite sign would make the learner refuse its rows, which shows nothing about a law.
 """
 
+LEARN = 5
+"""Number of arguments of `learn`, of which the last receives the predictions; `step` and `update` have fewer."""
 LARGEST = 1e10
 """The largest weights to which a wrong learner steps, so that it does not overflow."""
 
@@ -103,29 +106,16 @@ class WrongKernel:
 def with_larger_predictions(learner: Any) -> Any:
     """A new learner with the same rule, whose predictions are 1 % too large, before steps and of `predict`."""
     (factor,) = LONG.values()
-    rule, kernel = learner.rule, learner.rule.kernel
-    declared = rule.method.state.predict
+    rule, declared = learner.rule, learner.rule.method.state.predict
 
     def predict(s: Any, X: Any, settings: Any) -> Any:
         return factor * declared(s, X, settings)
 
-    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
-        learned = kernel.learn(s, X, Y, p, out)
-        if out is not None:
+    def call(function: Any, *given: Any) -> Any:
+        result = function(*given)
+        if len(given) == LEARN and (out := given[-1]) is not None:
             out[...] = factor * out
-        return learned
+        return result
 
     method = replace(rule.method, state=replace(rule.method.state, predict=predict))
-    return learner_of(replace(rule, method=method, kernel=PlainKernel(kernel, learn)))
-
-
-class PlainKernel:
-    """A kernel with another function `learn`, which learners call for single rows too."""
-
-    def __init__(self, kernel: Any, learn: Callable[..., Any]) -> None:
-        self._kernel, self.learn = kernel, learn
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("bind"):
-            raise AttributeError(name)
-        return getattr(self._kernel, name)
+    return learner_of(replace(rule, method=method, kernel=WatchedKernel(rule.kernel, call)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -71,6 +72,11 @@ class Data:
             raise ValueError(f"tasks: got {self.tasks}, want increasing row numbers")
         if self.tasks[0] != 0 or self.tasks[-1] != n:
             raise ValueError(f"tasks: got {self.tasks}, want the rows at which tasks begin, from 0, and the end, {n}")
+
+    @property
+    def size(self) -> int:
+        """The number of entries of X."""
+        return math.prod(self.X.shape)
 
     def cut(self, start: int, stop: int) -> Rows:
         """The rows from start to before stop."""

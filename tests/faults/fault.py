@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from helpers.cases import provider
 
 import orfit_bench as ob
 from faults.reference_learner import (
@@ -79,23 +80,7 @@ def _plugin(fault: Fault) -> Any:
     method, backend = replace(fault.method, name=NAME), replace(fault.backend, name=NAME)
     kernel = fault.kernel if isinstance(fault.kernel, ModuleType) else deepcopy(fault.kernel)  # as in a new process
     offers = {(NAME, NAME): kernel} | ({("numpy", NAME): fault.reference} if fault.reference else {})
-
-    class Plugin:
-        SPEC_VERSION = (1, 0)
-
-        @ob.hookimpl
-        def methods(self) -> Any:
-            return [method]
-
-        @ob.hookimpl
-        def backends(self) -> Any:
-            return [backend]
-
-        @ob.hookimpl
-        def kernels(self) -> Any:
-            return offers
-
-    return Plugin()
+    return provider(offers, methods=[method], backends=[backend])
 
 
 FAULTS: dict[str, Fault] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,39 +22,37 @@ EVERY: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def offering(backend: str, kernels: dict[str, Any]) -> Any:
-    """A plugin that offers a backend on NumPy arrays and its kernels, by method."""
-
-    class Plugin:
-        SPEC_VERSION = (1, 0)
-
-        @ob.hookimpl
-        def backends(self) -> Any:
-            return [Backend(backend, "", namespace=lambda: np)]
-
-        @ob.hookimpl
-        def kernels(self) -> Any:
-            return {(backend, method): kernel for method, kernel in kernels.items()}
-
-    return Plugin()
-
-
-@contextmanager
-def installed(method: Method, kernel: Any) -> Iterator[None]:
-    """A plugin with this method and its kernel on NumPy."""
+def provider(kernels: dict[tuple[str, str], Any], methods: Sequence[Method] = (), backends: Sequence[Any] = ()) -> Any:
+    """A plugin with these kernels, by backend and method, and with these methods and backends."""
 
     class Plugin:
         SPEC_VERSION = (1, 0)
 
         @ob.hookimpl
         def methods(self) -> Any:
-            return [method]
+            return list(methods)
+
+        @ob.hookimpl
+        def backends(self) -> Any:
+            return list(backends)
 
         @ob.hookimpl
         def kernels(self) -> Any:
-            return {("numpy", method.name): kernel}
+            return kernels
 
-    ob.register(Plugin(), method.name)
+    return Plugin()
+
+
+def offering(backend: str, kernels: dict[str, Any]) -> Any:
+    """A plugin that offers a backend on NumPy arrays and its kernels, by method."""
+    by_pair = {(backend, method): kernel for method, kernel in kernels.items()}
+    return provider(by_pair, backends=[Backend(backend, "", namespace=lambda: np)])
+
+
+@contextmanager
+def installed(method: Method, kernel: Any) -> Iterator[None]:
+    """A plugin with this method and its kernel on NumPy."""
+    ob.register(provider({("numpy", method.name): kernel}, methods=[method]), method.name)
     try:
         yield
     finally:
