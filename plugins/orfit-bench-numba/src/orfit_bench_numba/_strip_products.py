@@ -151,10 +151,10 @@ def subtract_combinations(rows: Any, A: Array, B: Array, begin: int, end: int) -
         b_0, b_1, b_2, b_3 = B[k, begin:end], B[k + 1, begin:end], B[k + 2, begin:end], B[k + 3, begin:end]
         for j in range(len(y_0)):
             a, b, c, d = b_0[j], b_1[j], b_2[j], b_3[j]
-            y_0[j] -= (p[0] * a + p[1] * b) + (p[2] * c + p[3] * d)
-            y_1[j] -= (q[0] * a + q[1] * b) + (q[2] * c + q[3] * d)
-            y_2[j] -= (s[0] * a + s[1] * b) + (s[2] * c + s[3] * d)
-            y_3[j] -= (t[0] * a + t[1] * b) + (t[2] * c + t[3] * d)
+            y_0[j] = y_0[j] - p[0] * a - p[1] * b - p[2] * c - p[3] * d
+            y_1[j] = y_1[j] - q[0] * a - q[1] * b - q[2] * c - q[3] * d
+            y_2[j] = y_2[j] - s[0] * a - s[1] * b - s[2] * c - s[3] * d
+            y_3[j] = y_3[j] - t[0] * a - t[1] * b - t[2] * c - t[3] * d
     for k in range(fours, len(B)):
         row, a, b, c, d = B[k, begin:end], A[0, k], A[1, k], A[2, k], A[3, k]
         for j in range(len(row)):
