@@ -110,11 +110,12 @@ def find_root(d: Array, z: Array, i: int, gaps: Array) -> Any:
             new = t + f * a / (f - rise * a)
         else:  # c + v / (a - x) + w / (b - x), likewise, but at first with the v and w of both poles
             b, v, w = gaps[i - 1], z[i] * z[i], z[i - 1] * z[i - 1]
+            by_a, by_b = 1 / a, 1 / b
             if turn > 0 and o == d[i]:
-                w = b * b * (rise - v / a / a)
+                w = b * b * (rise - v * by_a * by_a)
             elif turn > 0:
-                v = a * a * (rise - w / b / b)
-            c = f - v / a - w / b
+                v = a * a * (rise - w * by_b * by_b)
+            c = f - v * by_a - w * by_b
             p = c * (a + b) + v + w
             q = np.sqrt(abs(p * p - 4 * a * b * f * c))
             new = t + (2 * a * b * f / (p + q) if p > 0 else (p - q) / (2 * c))
