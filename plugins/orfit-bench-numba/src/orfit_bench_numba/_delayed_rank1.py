@@ -158,12 +158,35 @@ def solve_triangle(y: Any, T: Array) -> None:
         y_2[j] = r_2
 
 
-@inline
+@inline_reordered
 def add_gram(z: Any, G: Array) -> None:
     """Compute the upper triangle of G <- G + Z Z' for a strip of columns."""
-    for i in range(4):
-        for j in range(i, 4):
-            G[i, j] += dot(z[i], z[j])
+    z_0, z_1, z_2, z_3 = z
+    zero = G.dtype.type(0)
+    g_00, g_01, g_02, g_03, g_11, g_12, g_13 = zero, zero, zero, zero, zero, zero, zero
+    g_22, g_23, g_33 = zero, zero, zero
+    for j in range(len(z_0)):
+        a, b, c, d = z_0[j], z_1[j], z_2[j], z_3[j]
+        g_00 += a * a
+        g_01 += a * b
+        g_02 += a * c
+        g_03 += a * d
+        g_11 += b * b
+        g_12 += b * c
+        g_13 += b * d
+        g_22 += c * c
+        g_23 += c * d
+        g_33 += d * d
+    G[0, 0] += g_00
+    G[0, 1] += g_01
+    G[0, 2] += g_02
+    G[0, 3] += g_03
+    G[1, 1] += g_11
+    G[1, 2] += g_12
+    G[1, 3] += g_13
+    G[2, 2] += g_22
+    G[2, 3] += g_23
+    G[3, 3] += g_33
 
 
 @inline_reordered
