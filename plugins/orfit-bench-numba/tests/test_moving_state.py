@@ -7,7 +7,7 @@ import orfit_bench as ob
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("d", [3, 40, 41, 42, 43, 44, 64, 199, 200, 201])
+@pytest.mark.parametrize("d", [3, 40, 41, 42, 43, 44, 64, 100, 101, 199, 200, 201, 251, 354])
 def test_a_dense_transition_of_any_size(d, dtype):
     rng = np.random.default_rng(d)
     F = np.linalg.qr(rng.standard_normal((d, d)))[0] * 0.95

@@ -8,7 +8,13 @@ import pytest
 from llvmlite import binding
 
 from orfit_bench_numba._machine import has_fast_blas
-from orfit_bench_numba._symmetric import PADDING, combine_both_sides, multiply_lower_triangle
+from orfit_bench_numba._symmetric import (
+    PADDING,
+    combine_both_sides,
+    multiply_lower_triangle,
+    multiply_strips,
+    strip_width,
+)
 
 
 @numba.njit
@@ -22,13 +28,31 @@ def multiply(F: Any, P: Any, N: Any, tile: Any) -> None:
     multiply_lower_triangle(N, F, tile)
 
 
+@numba.njit
+def strips(F: Any, P: Any, N: Any, tile: Any) -> None:
+    multiply_strips(F, P, N, tile)
+
+
+@numba.njit
+def width(d: int) -> Any:
+    return strip_width(d)
+
+
+def test_strips_are_narrow_enough_for_products_without_copies() -> None:
+    assert [width(d) for d in (100, 101, 250, 251, 353, 354)] == [0, 16, 16, 8, 8, 0]
+    assert all(d * d * width(d) <= 10**6 for d in range(500))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("way", [combine, multiply])
-def test_both_ways_give_the_lower_triangle(way: Any, dtype: str) -> None:
-    for d in (4, 25, 41, 64, 130):
+@pytest.mark.parametrize(
+    ("way", "sizes"),
+    [(combine, (4, 25, 41, 64, 130)), (multiply, (4, 25, 41, 64, 130)), (strips, (101, 112, 130, 251, 353))],
+)
+def test_all_ways_give_the_lower_triangle(way: Any, sizes: tuple[int, ...], dtype: str) -> None:
+    for d in sizes:
         F, A = np.random.default_rng(d).standard_normal((2, d, d)).astype(dtype)
         P, N = A @ A.T, np.full((d, d), np.nan, dtype)
-        way(F, P, N, np.full(d * 2 * max(d + PADDING, 16), np.nan, dtype))  # at least 32 rows
+        way(F, P, N, np.full(d * max(2 * (d + PADDING), 48), np.nan, dtype))
         want = F.astype(float) @ P @ F.T
         np.testing.assert_allclose(np.tril(N), np.tril(want), atol=d * np.finfo(dtype).eps * np.abs(want).max())
 

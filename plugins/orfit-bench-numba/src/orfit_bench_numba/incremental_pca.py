@@ -188,14 +188,14 @@ def project_off_columns(U: Array, y: Array, size: float, cut: float, c: Array, r
 @inline
 def rotate_basis(Q: Array, S: Array, k: int, rank: int, turned: Array) -> None:
     """Replace the first k rows of Q by S Q, where rows of S from `rank` count as zero; S <- I. turned (k, d)."""
-    (room, d), height = Q.shape, max(MAX_STRIP_OPERATIONS // Q.size, 1)
+    height = max(MAX_STRIP_OPERATIONS // Q.size, 1)
     S[rank:k] = 0
     for i in range(0, k, height):
         end = min(i + height, k)
         np.dot(S[i:end], Q, turned[i:end])
     for i in range(k):
         copy(Q[i], turned[i])
-        for j in range(room):
+        for j in range(len(Q)):
             S[i, j] = i == j
 
 
