@@ -10,6 +10,7 @@ from scipy.linalg import get_blas_funcs
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._machine import has_fast_blas
+from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._products import multiply
 from orfit_bench_numba._strip_products import subtract_combinations
 from orfit_bench_numba._work_space import aligned, round_up
@@ -21,15 +22,12 @@ MAX_OWN_PRODUCTS, MAX_COMBINED_ROWS = (24, 24) if has_fast_blas() else (40, 200)
 
 If BLAS uses vectors of 32 bytes, it took 1.3 to 1.6 times as long as combinations in double precision, and as long in
 single precision; larger matrices do not fit in the second-level cache. If BLAS uses vectors of 64 bytes, it took 0.6 to
-0.75 times as long as either of these on Intel processors, for 32 rows or more; on AMD's znver4, it took 0.7 to 0.9
-times as long in double precision (1.05 times from 128 rows), and 0.5 to 0.85 times in single precision.
+0.75 times as long as either of these on Intel processors, and 0.5 to 0.9 times on AMD's znver4, for 32 rows or more.
 """
 MAX_STRIP_OPERATIONS = 1_000_000
-"""Number of multiplications up to which OpenBLAS multiplies matrices without first copying them.
-
-For 101 to 353 rows, products of strips took 0.82 to 0.88 times as long in double precision, and 0.84 to 0.91 times in
-single precision, on AMD's znver4.
-"""
+"""Number of multiplications up to which OpenBLAS multiplies matrices without first copying them."""
+TILE_HEIGHT = 112
+"""Number of rows of a large matrix that BLAS multiplies at a time: the smallest with its full rate."""
 PADDING = 8
 """Padding of a row of work space: rows whose length is a power of two would share few cache lines."""
 
@@ -109,29 +107,25 @@ def multiply_by_symmetric(F: Array, P: Array, N: Array) -> None:
 @inline
 def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
     """Compute the lower triangle of N <- F P F' for a symmetric P. tile is work space from `allocate_tile`."""
-    if len(P) > MAX_COMBINED_ROWS and strip_width(len(P)):
-        multiply_strips(F, P, N, tile)
-    elif len(P) > MAX_COMBINED_ROWS:
-        np.dot(F, P, N)
-        multiply_lower_triangle(N, F, tile)
-    elif len(P) > MAX_OWN_PRODUCTS:
-        combine_both_sides(F, P, N, tile)
-    else:
+    if len(P) <= MAX_OWN_PRODUCTS:
         for i in range(len(P)):
             multiply(P, F[i], tile[: len(P)])
             multiply(F[: i + 1], tile[: len(P)], N[i])
-
-
-@inline
-def tile_height(d: int) -> Any:
-    """The number of rows, of a matrix of d rows, that BLAS multiplies at a time: the smallest with its full rate."""
-    return 32 if d < 256 else 112
+    elif len(P) <= MAX_COMBINED_ROWS:
+        combine_both_sides(F, P, N, tile)
+    elif strip_width(len(P)):
+        multiply_strips(F, P, N, tile)
+    else:
+        np.dot(F, P, N)
+        multiply_lower_triangle(N, F, tile)
 
 
 @inline
 def strip_width(d: int) -> Any:
-    """The number of columns that BLAS multiplies at a time without copies, for matrices of d rows; 0 if not faster."""
-    return 0 if d <= 100 or 8 * d * d > MAX_STRIP_OPERATIONS else 8 if 16 * d * d > MAX_STRIP_OPERATIONS else 16
+    """The number of columns that BLAS multiplies at a time, without copies, for d rows; 0 if that is not faster."""
+    if 8 * d * d > MAX_STRIP_OPERATIONS:
+        return 0
+    return d if d <= 32 else 16 if 16 * d * d <= MAX_STRIP_OPERATIONS else 8
 
 
 @inline
@@ -139,7 +133,7 @@ def tile_size(d: int) -> Any:
     """The numbers in the work space of `multiply_both_sides` for matrices of d rows."""
     if d <= MAX_COMBINED_ROWS:
         return d * (1 if d <= MAX_OWN_PRODUCTS else 2 * (d + PADDING))
-    return d * max(tile_height(d), 3 * strip_width(d))
+    return d * (3 * strip_width(d) or TILE_HEIGHT)
 
 
 @inline
@@ -178,23 +172,22 @@ def multiply_strips(F: Array, P: Array, N: Array, tile: Array) -> None:
         end = min(begin + width, d)
         n = d * (end - begin)
         B, A = tile[:n].reshape(d, end - begin), tile[n : 2 * n].reshape(d, end - begin)
-        for j in range(d):
-            for i in range(end - begin):
+        for i in range(end - begin):
+            for j in range(d):
                 B[j, i] = F[begin + i, j]
         np.dot(P, B, A)
         strip = tile[2 * n : 3 * n - begin * (end - begin)].reshape(d - begin, end - begin)
         np.dot(F[begin:], A, strip)
         for i in range(d - begin):
-            for j in range(end - begin):
-                N[begin + i, begin + j] = strip[i, j]
+            copy(N[begin + i, begin:end], strip[i])
 
 
 @inline
 def multiply_lower_triangle(A: Array, B: Array, tile: Array) -> None:
     """Compute the lower triangle of A <- A B', which is symmetric, in slightly more than p^3 flops."""
-    p, height = len(A), tile_height(len(A))
-    for begin in range(0, p, height):
-        end = min(begin + height, p)
+    p = len(A)
+    for begin in range(0, p, TILE_HEIGHT):
+        end = min(begin + TILE_HEIGHT, p)
         rows = tile[: (end - begin) * end].reshape(end - begin, end)
         np.dot(A[begin:end], B[:end].T, rows)
         for i in range(begin, end):
