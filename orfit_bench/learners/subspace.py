@@ -232,7 +232,7 @@ class Subspace(Learner):
         array([[3.],
                [0.]])
         """
-        return self._rows_to_predict(X) @ _conjugate_transpose(self.components_, self.dtype)
+        return _multiply(self._rows_to_predict(X), _conjugate_transpose(self.components_, self.dtype))
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """Compute the rows that have these coordinates; the learner is unchanged.
@@ -267,7 +267,13 @@ class Subspace(Learner):
             raise ValueError(
                 f"Z: got {rows.shape[1]} columns, want {components.shape[0]}, one for each row of components_"
             )
-        return rows @ components
+        return _multiply(rows, components)
+
+
+def _multiply(A: Array, B: Array) -> Array:
+    """The product A B of finite matrices, with a warning if it overflows."""
+    with np.errstate(invalid="ignore"):  # which BLAS may raise for numbers in its buffers that it does not return
+        return A @ B
 
 
 def _conjugate_transpose(a: Array, dtype: np.dtype[Any]) -> Array:

@@ -274,3 +274,12 @@ def test_explained_variance_is_that_of_batch_pca() -> None:
     np.testing.assert_allclose(merged.explained_variance_, want, rtol=1e-10)
     with pytest.raises(AttributeError, match=r"keeps no variances: orfit_bench.sklearn.ESTIMATORS..oja.. has"):
         ob.create("oja", backend="numpy", n_components=3).explained_variance_  # noqa: B018
+
+
+def test_coordinates_that_overflow_give_one_warning() -> None:
+    pca = ob.create("incremental_pca", backend="numpy", n_components=2).partial_fit([[1.0, 1.0], [1.0, -0.5]])
+    with pytest.warns(RuntimeWarning) as caught:
+        coordinates = pca.transform([[1.7e308, 1.7e308], [3.0, 4.0]])
+    assert ["overflow" in str(warning.message) for warning in caught] == [True]
+    assert np.isinf(coordinates[0]).any()
+    assert np.isfinite(coordinates[1]).all()
