@@ -276,10 +276,14 @@ def test_explained_variance_is_that_of_batch_pca() -> None:
         ob.create("oja", backend="numpy", n_components=3).explained_variance_  # noqa: B018
 
 
-def test_coordinates_that_overflow_give_one_warning() -> None:
+def test_only_overflow_of_coordinates_gives_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     pca = ob.create("incremental_pca", backend="numpy", n_components=2).partial_fit([[1.0, 1.0], [1.0, -0.5]])
-    with pytest.warns(RuntimeWarning) as caught:
-        coordinates = pca.transform([[1.7e308, 1.7e308], [3.0, 4.0]])
-    assert ["overflow" in str(warning.message) for warning in caught] == [True]
-    assert np.isinf(coordinates[0]).any()
-    assert np.isfinite(coordinates[1]).all()
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        pca.transform([[1.7e308, 1.7e308], [3.0, 4.0]])
+
+    class Rows:
+        def __matmul__(self, other: object) -> object:
+            return np.inf * np.float64(0)  # sets the flag, as BLAS may for numbers that it does not return
+
+    monkeypatch.setattr(pca, "_rows_to_predict", lambda X: Rows())
+    assert np.isnan(pca.transform([[3.0, 4.0]]))
