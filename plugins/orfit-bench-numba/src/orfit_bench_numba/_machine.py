@@ -13,3 +13,7 @@ def has_fast_blas() -> bool:
     except RuntimeError:  # LLVM cannot determine the features of the processor
         return False
     return bool(features.get("avx512f")) and binding.get_host_cpu_name() != "znver5"
+
+
+MAX_DIRECT_OPERATIONS = 1_000_000 if has_fast_blas() else 0
+"""Number of multiplications up to which OpenBLAS multiplies matrices without first copying them."""

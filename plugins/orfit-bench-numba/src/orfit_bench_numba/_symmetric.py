@@ -9,7 +9,7 @@ from scipy.linalg import get_blas_funcs
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._machine import has_fast_blas
+from orfit_bench_numba._machine import MAX_DIRECT_OPERATIONS, has_fast_blas
 from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._products import multiply
 from orfit_bench_numba._strip_products import subtract_combinations
@@ -24,10 +24,6 @@ If BLAS uses vectors of 32 bytes, it took 1.3 to 1.6 times as long as combinatio
 single precision; larger matrices do not fit in the second-level cache. If BLAS uses vectors of 64 bytes, it took 0.6 to
 0.75 times as long as either of these on Intel processors, and 0.5 to 0.9 times on AMD's znver4, for 32 rows or more.
 """
-MAX_STRIP_OPERATIONS = 1_000_000
-"""Number of multiplications up to which OpenBLAS multiplies matrices without first copying them."""
-TILE_HEIGHT = 112
-"""Number of rows of a large matrix that BLAS multiplies at a time: the smallest with its full rate."""
 PADDING = 8
 """Padding of a row of work space: rows whose length is a power of two would share few cache lines."""
 
@@ -114,7 +110,7 @@ def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
     elif len(P) <= MAX_COMBINED_ROWS:
         combine_both_sides(F, P, N, tile)
     elif strip_width(len(P)):
-        multiply_strips(F, P, N, tile)
+        multiply_strips(F, P, N, tile, strip_width(len(P)))
     else:
         np.dot(F, P, N)
         multiply_lower_triangle(N, F, tile)
@@ -123,9 +119,15 @@ def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 @inline
 def strip_width(d: int) -> Any:
     """The number of columns that BLAS multiplies at a time, without copies, for d rows; 0 if that is not faster."""
-    if 8 * d * d > MAX_STRIP_OPERATIONS:
+    if 8 * d * d > MAX_DIRECT_OPERATIONS:
         return 0
-    return d if d <= 32 else 16 if 16 * d * d <= MAX_STRIP_OPERATIONS else 8
+    return d if d <= 32 else 16 if 16 * d * d <= MAX_DIRECT_OPERATIONS else 8
+
+
+@inline
+def tile_height(d: int) -> Any:
+    """The number of rows, of a matrix of d rows, that BLAS multiplies at a time: the smallest with its full rate."""
+    return 32 if d < 256 else 112
 
 
 @inline
@@ -133,7 +135,7 @@ def tile_size(d: int) -> Any:
     """The numbers in the work space of `multiply_both_sides` for matrices of d rows."""
     if d <= MAX_COMBINED_ROWS:
         return d * (1 if d <= MAX_OWN_PRODUCTS else 2 * (d + PADDING))
-    return d * (3 * strip_width(d) or TILE_HEIGHT)
+    return d * (3 * strip_width(d) or tile_height(d))
 
 
 @inline
@@ -165,9 +167,9 @@ def combine_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 
 
 @inline
-def multiply_strips(F: Array, P: Array, N: Array, tile: Array) -> None:
-    """Compute the lower triangle of N <- F (P F') by strips of the columns of F'."""
-    d, width = len(P), strip_width(len(P))
+def multiply_strips(F: Array, P: Array, N: Array, tile: Array, width: int) -> None:
+    """Compute the lower triangle of N <- F (P F') for strips of so many columns of F'."""
+    d = len(P)
     for begin in range(0, d, width):
         end = min(begin + width, d)
         n = d * (end - begin)
@@ -185,9 +187,9 @@ def multiply_strips(F: Array, P: Array, N: Array, tile: Array) -> None:
 @inline
 def multiply_lower_triangle(A: Array, B: Array, tile: Array) -> None:
     """Compute the lower triangle of A <- A B', which is symmetric, in slightly more than p^3 flops."""
-    p = len(A)
-    for begin in range(0, p, TILE_HEIGHT):
-        end = min(begin + TILE_HEIGHT, p)
+    p, height = len(A), tile_height(len(A))
+    for begin in range(0, p, height):
+        end = min(begin + height, p)
         rows = tile[: (end - begin) * end].reshape(end - begin, end)
         np.dot(A[begin:end], B[:end].T, rows)
         for i in range(begin, end):

@@ -23,11 +23,11 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._machine import MAX_DIRECT_OPERATIONS
 from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
 from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._products import multiply, subtract_rows
 from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_bind_sample, make_learn, orthonormalize
-from orfit_bench_numba._symmetric import MAX_STRIP_OPERATIONS
 from orfit_bench_numpy.incremental_pca import rounding_of, rule, step
 
 __all__ = ["bind_sample", "learn", "step"]
@@ -188,7 +188,7 @@ def project_off_columns(U: Array, y: Array, size: float, cut: float, c: Array, r
 @inline
 def rotate_basis(Q: Array, S: Array, k: int, rank: int, turned: Array) -> None:
     """Replace the first k rows of Q by S Q, where rows of S from `rank` count as zero; S <- I. turned (k, d)."""
-    height = max(MAX_STRIP_OPERATIONS // Q.size, 1)
+    height = MAX_DIRECT_OPERATIONS // Q.size or k
     S[rank:k] = 0
     for i in range(0, k, height):
         end = min(i + height, k)
