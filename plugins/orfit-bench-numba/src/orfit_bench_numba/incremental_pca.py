@@ -4,8 +4,8 @@ A block of q rows is projected off the basis by two matrix products. The new dir
 the basis, and a small matrix describes the new basis in terms of both. The basis is rotated once for all rows of a
 block. The small decomposition for a row takes O(k^2), see `_arrowhead_svd`.
 
-Reads X, writes U and Sigma; allocates U', 3 q d numbers and blocks of 256 columns per call. A row costs 4 d k flops in
-matrix products with the basis, 2 d q in two passes over the new directions, limited by bandwidth, 2 d k (k + q) / q to
+Reads X, writes U and Sigma; allocates U' and (k + 2 q) d numbers per call. A row costs 4 d k flops in matrix
+products with the basis, 2 d q in two passes over the new directions, limited by bandwidth, 2 d k (k + q) / q to
 rotate the basis, and about 2 k^3 to rotate the small matrix. A call with one row rotates the basis immediately; every
 DELAY rows the loop learns the row and orthonormalizes the basis. Rows that are too small or too large to be squared,
 and steps of several rows, are learned by the rule of the reference.
@@ -23,7 +23,6 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._machine import MAX_DIRECT_OPERATIONS
 from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
 from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._products import multiply, subtract_rows
@@ -188,11 +187,8 @@ def project_off_columns(U: Array, y: Array, size: float, cut: float, c: Array, r
 @inline
 def rotate_basis(Q: Array, S: Array, k: int, rank: int, turned: Array) -> None:
     """Replace the first k rows of Q by S Q, where rows of S from `rank` count as zero; S <- I. turned (k, d)."""
-    height = MAX_DIRECT_OPERATIONS // Q.size or k
     S[rank:k] = 0
-    for i in range(0, k, height):
-        end = min(i + height, k)
-        np.dot(S[i:end], Q, turned[i:end])
+    np.dot(S[:k], Q, turned)
     for i in range(k):
         copy(Q[i], turned[i])
         for j in range(len(Q)):
