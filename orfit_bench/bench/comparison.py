@@ -53,7 +53,7 @@ def changes(
     before, after : xarray.Dataset
         Results of single runs.
     tolerated : mapping, optional
-        Relative changes to ignore, by metric; overrides the declarations of the metrics.
+        Relative changes to ignore, by metric; overrides the declarations of the metrics (`Metric.tolerated`).
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _of_cell(
                 continue
             relative = _relative(old, new, metric)
             gone = math.isnan(old) != math.isnan(new) and limits[name] < math.inf
-            if gone or abs(relative) > limits[name]:
+            if gone or _factor(old, new, metric) > 1 + limits[name]:
                 yield Change(cell, name, old, new, relative, _worse(relative, new, metric))
 
 
@@ -177,6 +177,14 @@ def _relative(old: float, new: float, metric: Metric) -> float:
         return math.copysign(math.inf, new - old)
     scale = max(abs(old), metric.floor)
     return (new - old) / scale if scale else math.inf * (new - old)
+
+
+def _factor(old: float, new: float, metric: Metric) -> float:
+    """The larger size of two values relative to the smaller, or to the floor; for two signs, 1 more than the change."""
+    if math.isnan(old) or math.isnan(new) or old == new or max(abs(old), abs(new)) <= metric.floor:
+        return 1.0
+    smaller = max(min(abs(old), abs(new)), metric.floor)
+    return 1 + abs(new - old) / smaller if smaller else math.inf
 
 
 def _worse(relative: float, new: float, metric: Metric) -> bool:

@@ -21,6 +21,7 @@ from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
 from orfit_bench.jobs.locks import lock
+from orfit_bench.jobs.on_dask import check_client
 from orfit_bench.jobs.processes import default_memory_limit
 from orfit_bench.jobs.provenance import plugin_sources, provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
@@ -146,10 +147,10 @@ def _check_executor(isolate: bool, jobs: int, timed: bool, client: Any) -> None:
         raise ValueError(
             f"jobs={jobs}: cells that run at the same time cannot be timed: pass timed=False (--untimed), or jobs=1"
         )
-    if client is not None and not hasattr(client, "submit"):
-        raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
-    if client is not None and (jobs > 1 or not isolate):
-        raise ValueError("client: the workers of a cluster run the cells: leave jobs and isolate out")
+    if client is not None:
+        check_client(client)
+        if jobs > 1 or not isolate:
+            raise ValueError("client: the workers of a cluster run the cells: leave jobs and isolate out")
     if jobs > 1 and not (isolate and CAN_FORK):
         raise ValueError(f"jobs={jobs}: only processes of their own run at the same time, on Linux: pass jobs=1")
 

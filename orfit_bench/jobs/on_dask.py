@@ -27,6 +27,17 @@ class ClusterLostError(ConnectionError):
     """The scheduler was lost, or all workers."""
 
 
+def check_client(client: Any) -> None:
+    """Raise TypeError unless this is a client of Dask whose calls wait for their results."""
+    if not hasattr(client, "submit"):
+        raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
+    if getattr(client, "asynchronous", False):
+        raise TypeError(
+            "client: got an asynchronous client, want one whose calls wait for their results: create it without "
+            "asynchronous=True, and not in a coroutine"
+        )
+
+
 class AsFinished:
     """Futures with their values, in the order in which they finish.
 

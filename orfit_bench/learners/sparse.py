@@ -38,13 +38,18 @@ def is_sparse(value: object) -> TypeGuard[SparseRows]:
     return type(value).__module__.startswith("scipy.sparse") and hasattr(value, "tocsr")
 
 
+def check_compressed(value: SparseRows, name: str) -> None:
+    """Raise TypeError unless the rows are compressed, the only form that has rows one after the other."""
+    if value.format != "csr":
+        raise TypeError(f"{name}: got a sparse array in the format {value.format}, want csr: pass {name}.tocsr()")
+
+
 def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> SparseRows:
     """The rows in compressed form and the rule's dtype; TypeError or ValueError if they cannot be learned."""
     if reason := refusal(rule):
         method = rule.method.name
         raise TypeError(f"{name}: got sparse rows, which {method} does not take: {reason}; pass {name}.toarray()")
-    if value.format != "csr":
-        raise TypeError(f"{name}: got a sparse array in the format {value.format}, want csr: pass {name}.tocsr()")
+    check_compressed(value, name)
     if value.ndim != 2 or not value.shape[1]:
         raise ValueError(f"{name}: got shape {value.shape}, want (rows, columns)")
     if columns is not None and value.shape[1] != columns:

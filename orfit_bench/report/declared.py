@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import isinf
 from typing import Any
 
 from rich.console import RenderableType
@@ -221,6 +222,8 @@ def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
 def _metric(known: Registry, metric: Metric) -> Iterator[RenderableType]:
     yield Text(f"formula: {metric.formula}\nunit: {metric.unit}; {metric.better} is better")
     yield Text(f"source: {metric.source or 'not stated'}")
+    ignored = "any change" if isinf(metric.tolerated) else f"changes by a factor of up to {1 + metric.tolerated:g}"
+    yield Text(f"compare ignores: {ignored}{f' and values up to {metric.floor:g}' if metric.floor else ''}")
 
 
 def _experiment(known: Registry, experiment: Experiment) -> Iterator[RenderableType]:

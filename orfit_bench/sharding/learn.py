@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from orfit_bench.jobs.on_dask import check_client
 from orfit_bench.jobs.processes import open_processes
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.sharding.arguments import check_rounds, check_workers
@@ -144,8 +145,7 @@ def _learn_round(
 def _open_executor(client: Any, workers: int, parts: list[Any], functions: Mapping[str, Any]) -> Iterator[Executor]:
     """Yield an executor, whose tasks end with the context. Processes have one BLAS thread and end with this process."""
     if client is not None:
-        if not hasattr(client, "submit"):
-            raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
+        check_client(client)
         with OnDask(client) as executor:
             yield executor
         return

@@ -9,10 +9,12 @@ from orfit_bench.errors import warn
 from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
+from orfit_bench.learners.sparse import check_compressed, is_sparse
 from orfit_bench.sharding.shards import Columns, Rows, read_shard
 from orfit_bench.sharding.warned import PROCESS, Recorder, Warned, recorded
 from orfit_bench.tables.columns import has_columns, read_columns
 from orfit_bench.tables.row_labels import check_rows_agree
+from orfit_bench.tables.row_selection import take_rows
 
 FAN_IN = 8
 """Number of neighbouring states that are merged at once."""
@@ -70,10 +72,8 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
     learner: Any = restored(plan, state) if state else create(**plan.arguments)
     seen, supervised = learner.n_samples_seen_, learner.method.traits.supervised
     gaps, dtype = learner.rule.allows_gaps, learner.rule.dtype
-    for X, y in _part(read_shard(shard, plan.columns, supervised, gaps), done, plan.rounds, seen):
+    for X, y in _part(_agreeing(read_shard(shard, plan.columns, supervised, gaps)), done, plan.rounds, seen):
         rows, targets = X, y
-        if plan.order or plan.target_order:
-            check_rows_agree(X, y, "y")  # columns read from a file have no labels
         if plan.order and has_columns(X):
             rows = read_columns(X, "X", plan.order, dtype=dtype)
         if plan.target_order and has_columns(y):
@@ -124,23 +124,41 @@ def restored(plan: Plan, state: bytes) -> AnyLearner:
     return from_bytes(state, backend=plan.arguments["backend"], **plan.functions)
 
 
+def _agreeing(chunks: Iterator[Rows]) -> Iterator[Rows]:
+    """The chunks; raises ValueError for one whose targets have the row labels of X in another order."""
+    for X, y in chunks:
+        check_rows_agree(X, y, "y")  # here, since columns that are read from X have no labels
+        yield X, y
+
+
 def _part(chunks: Iterator[Rows], done: int, rounds: int, seen: int) -> Iterator[Rows]:
     """The part of the rows that is learned in round `done`, counted from 0; parts have equal lengths.
 
-    Raises ValueError unless exactly `seen` rows precede the part.
+    Raises ValueError unless exactly `seen` rows precede the part, or if the numbers of rows and targets differ.
     """
     if rounds == 1:
         yield from chunks
         return
-    kept = list(chunks)
-    n, first = sum(len(X) for X, _ in kept), 0
+    kept = [(X, y, _count(X)) for X, y in chunks]
+    for _, y, count in kept:
+        if y is not None and _count(y) != count:
+            raise ValueError(f"y: got {_count(y)} rows, want {count}, one for each row of X")
+    n, first = sum(count for *_, count in kept), 0
     start, stop = n * done // rounds, n * (done + 1) // rounds
     if start != seen:
         raise ValueError(
-            f"the shard has {n} rows in round {done + 1}, but {seen} were learned before, want {start}: it must have "
-            f"the same rows whenever it is read; a callable must return a new iterator"
+            f"the shard has {n} rows in round {done + 1}, but had another number before ({seen} were learned, not "
+            f"{start}): it must have the same rows whenever it is read; a callable must return a new iterator"
         )
-    for X, y in kept:
+    for X, y, count in kept:
         rows = slice(max(0, start - first), max(0, stop - first))
-        yield X[rows], None if y is None else y[rows]
-        first += len(X)
+        yield take_rows(X, rows), None if y is None else take_rows(y, rows)
+        first += count
+
+
+def _count(rows: Any) -> int:
+    """The number of rows of a table, an array, or a sparse array of compressed rows."""
+    if not is_sparse(rows):
+        return len(rows)
+    check_compressed(rows, "X")
+    return int(rows.shape[0])

@@ -82,7 +82,8 @@ class Metric:
     measure : callable
         measure(record) returns the value, or None if the metric does not apply.
     tolerated : float
-        Relative change between two runs that is ignored, as an effect of timing or of the order of additions.
+        Relative change between two runs that is ignored, as an effect of timing or of the order of additions: 0.05
+        ignores a value that is up to 1.05 times as large as the other one, 9 up to ten times, and inf any change.
     floor : float
         Values up to this count as zero: a change between two of them is ignored.
     memory : callable, optional

@@ -63,8 +63,11 @@ class Gate:
     def compare(self) -> list[Comparison]:
         """Measure every quantity in both commits and compare them; suspected changes of times are measured again.
 
-        Raises ValueError if neither commit has the requested methods or backends.
+        Raises ValueError if neither commit has the requested methods or backends, or if the file of stored trajectories
+        cannot be read.
         """
+        if own := self._own_trajectories():
+            workloads.read_trajectories(own)  # before anything is measured
         with self._processes() as processes:
             keys, found = self._keys(processes)
             self._compile(keys)
@@ -81,17 +84,23 @@ class Gate:
         """Whether the commits contain the package itself, and not only a plugin."""
         return "orfit-bench" in {*self.base.distributions, *self.head.distributions}
 
+    def _own_trajectories(self) -> Path | None:
+        """The stored trajectories of a plugin; None for those of the package."""
+        own = self.root / OWN_TRAJECTORIES
+        return own if own.exists() and not self._has_host() else None
+
     # ------------------------------------------------------------------ selection
 
     def _keys(self, processes: Sequence[CommitProcess]) -> tuple[list[Key], list[Comparison]]:
         """The keys that both commits have, and a comparison for each method that only one of them has."""
         provided = [self._pairs(process) for process in processes]
-        self._check_names({*provided[0], *provided[1]})
+        before, after = (_broken(process) for process in processes)
+        self._check_names({*provided[0], *provided[1]}, after or before)
         selected = [
             {(m, b) for m, b in pairs if m in (self.methods or [m]) and b in (self.backends or [b])}
             for pairs in provided
         ]
-        every, (before, after) = sorted({*selected[0], *selected[1]}), [_broken(process) for process in processes]
+        every = sorted({*selected[0], *selected[1]})
         if not every:
             raise ValueError(
                 "neither commit provides a selected method on a selected backend: install a backend (see orfit-bench "
@@ -119,12 +128,13 @@ class Gate:
             if ("orfit-bench" in own or own & set(owners.split())) and not foreign & set(owners.split())
         }
 
-    def _check_names(self, pairs: set[tuple[str, str]]) -> None:
-        """Raise ValueError for a requested name that neither commit has."""
+    def _check_names(self, pairs: set[tuple[str, str]], broken: str) -> None:
+        """Raise ValueError for a requested name that neither commit has, with the reason of broken plugins."""
         for i, (option, names) in enumerate([("--method", self.methods), ("--backend", self.backends)]):
             known = {pair[i] for pair in pairs}
             for name in sorted(set(names) - known):
-                raise ValueError(f"{option} {name}: neither commit has it{suggest(name, known)}")
+                reason = f"; {broken}" if broken else ""
+                raise ValueError(f"{option} {name}: neither commit has it{reason}{suggest(name, known)}")
 
     def _compile(self, keys: Sequence[Key]) -> None:
         """Compile the kernels of both commits, on all cores; distributions common to both are compiled once."""
@@ -148,13 +158,12 @@ class Gate:
                 yield self._classify("frozen_deviation", key, self._trajectory_deviations(processes, key))
 
     def _trajectory_deviations(self, processes: Sequence[CommitProcess], key: Key) -> list[Answer]:
-        """Deviations from the stored trajectory, or from that of the base if none is stored."""
+        """Deviations from the stored trajectory; if none is stored, from that of the first commit that has one."""
         trajectories = [trajectory_of(answer) for answer in self._both(processes, "trajectory", key)]
         try:
-            own = self.root / OWN_TRAJECTORIES
-            want = workloads.stored_trajectory(key[0], own if own.exists() and not self._has_host() else None)
+            want = workloads.stored_trajectory(key[0], self._own_trajectories())
         except workloads.Missing:
-            want = trajectories[0]
+            want = next((found for found in trajectories if not isinstance(found, Exception)), trajectories[0])
         return [deviation_of(got, want) for got in trajectories]
 
     def _both(self, processes: Sequence[CommitProcess], measure: str, key: Key) -> list[Answer]:

@@ -53,6 +53,19 @@ class TestCompare:
         assert found.worse
         assert found.metric == "deviation"
 
+    def test_limits_hold_in_both_directions(self, measured):
+        far, near = (
+            changed(measured, deviation=factor / measured["deviation"].values.max()) for factor in (1e-3, 1e-6)
+        )
+        assert {(c.metric, c.worse) for c in comparison.changes(far, near)} == {("deviation", False)}
+        assert {(c.metric, c.worse) for c in comparison.changes(near, far)} == {("deviation", True)}
+        assert (
+            comparison.changes(far, near, {"deviation": 1000})
+            == comparison.changes(near, far, {"deviation": 1000})
+            == []
+        )
+        assert comparison.changes(measured, changed(measured, state_bytes=0.4), {"state_bytes": 1})
+
     def test_a_number_that_is_gone_is_worse(self, measured):
         gone = comparison.changes(measured, changed(measured, test_error=math.nan))
         assert [c.worse for c in gone] == [True, True]

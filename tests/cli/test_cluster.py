@@ -147,5 +147,7 @@ def test_options_that_do_not_fit_are_refused(options, stated, tmp_path, monkeypa
 def test_what_is_no_cluster_is_refused():
     with pytest.raises(TypeError, match=r"client: got str, want a distributed.Client"):
         run(suite("lms"), client="tcp://127.0.0.1:8786")
+    with pytest.raises(TypeError, match="asynchronous client, want one whose calls wait"):
+        run(suite("lms"), client=type("Client", (), {"submit": None, "asynchronous": True})())
     with pytest.raises(ValueError, match="leave jobs and isolate out"):
         run(suite("lms"), client=type("Client", (), {"submit": None})(), isolate=False)

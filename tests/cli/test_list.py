@@ -47,6 +47,8 @@ class TestList:
             ("drift", "root mean square length of one step"),
             ("numpy", "available"),
             ("forgetting", "lower is better"),
+            ("deviation", "compare ignores: changes by a factor of up to 10 and values up to 1e-12"),
+            ("throughput", "compare ignores: any change"),
         ],
     )
     def test_other_names(self, name, stated):

@@ -185,6 +185,12 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", (TABLE[["a"]], TABLE["b"]), {}, r"got a pair \(X, y\), want a list of shards: \[\(X, y\)\]$"),
         ("rls", [pd.DataFrame(X)], {"target": "t"}, "no column 't'"),
         ("rls", cut(60), {"client": 3}, "want a distributed.Client"),
+        (
+            "rls",
+            cut(60),
+            {"client": type("Client", (), {"submit": None, "asynchronous": True})()},
+            "got an asynchronous client",
+        ),
         ("nothing", cut(60), {}, "no method 'nothing'"),
         ("rls", [X, X], {}, r"these rows have none: pass target=, .* or pairs \(X, y\)"),
         ("rls", [(X, y, y)], {}, r"a shard is a tuple of 3, want a pair \(X, y\)"),

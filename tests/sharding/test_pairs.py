@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 import orfit_bench as ob
 from orfit_bench.sharding.pairs import is_pair
@@ -76,3 +77,29 @@ def test_a_list_of_files_is_no_shard(files: Any) -> None:
         with pytest.raises(TypeError, match=f"a shard is a {type(files).__name__} of files, want one file") as raised:
             ob.learn("rls", shards, target="y", **HERE)
         assert raised.value.__notes__ == [f"in shard {len(shards) - 1}"]
+
+
+def test_rounds_refuse_targets_in_another_order() -> None:
+    table = TABLE[list("abc")]
+    for rounds in (1, 2):
+        with pytest.raises(ValueError, match="y: its rows have the labels of X in another order"):
+            ob.learn("lms", [(table, TABLE["y"].sort_values())] * 2, rounds=rounds, **HERE)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize(("rows", "targets"), [(5, 12), (12, 5)])
+def test_rounds_refuse_other_numbers_of_targets(rows: int, targets: int, rounds: int) -> None:
+    for pair in [(X[:rows], y[:targets]), (TABLE[list("abc")][:rows], TABLE["y"][:targets].reset_index(drop=True))]:
+        with pytest.raises(ValueError, match=f"y: got {targets} rows, want {rows}, one for each row of X"):
+            ob.learn("lms", [pair], rounds=rounds, **HERE)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_rounds_cut_sparse_rows_and_labelled_rows_by_position(rounds: int) -> None:
+    want = ob.learn("lms", [(X, y)], rounds=rounds, **HERE).array("w")
+    labels = np.linspace(0.5, 3, 12)
+    table = pd.DataFrame(X, columns=list("abc"), index=labels)
+    for pair in [(csr_matrix(X), y), (table, pd.Series(y, index=labels)), (X.tolist(), y.tolist())]:
+        np.testing.assert_allclose(ob.learn("lms", [pair], rounds=rounds, **HERE).array("w"), want, rtol=1e-12)
+    with pytest.raises(TypeError, match=r"format coo, want csr: pass X.tocsr\(\)"):
+        ob.learn("lms", [(csr_matrix(X).tocoo(), y)], rounds=rounds, **HERE)

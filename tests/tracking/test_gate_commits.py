@@ -4,6 +4,7 @@ import json
 import subprocess
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from helpers.gate import KEY, commit
@@ -23,6 +24,41 @@ class Reported:
 
     def ask(self, measure):
         return self.says[measure]
+
+
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_a_damaged_file_of_trajectories_ends_the_gate_before_it_measures(share, tmp_path):
+    file = tmp_path / gate.OWN_TRAJECTORIES
+    file.parent.mkdir()
+    np.savez(file, **{"mine/w": np.ones(100)})
+    file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
+    side = Reported(("mine",), []).where
+    with pytest.raises(ValueError, match=r"trajectories.npz: cannot be read as stored trajectories .* freeze"):
+        gate.Gate(side, side, root=tmp_path).compare()
+
+
+def test_a_method_that_only_the_newer_commit_can_run_is_new():
+    works, fails = {"w": ((2,), np.ones(2).tobytes())}, MeasureError("broken")
+    side = Reported(("orfit-bench",), []).where
+    for given, want in [((fails, works), "new"), ((works, fails), "broken"), ((fails, fails), "failing")]:
+        compared = gate.Gate(side, side)
+        answers = compared._trajectory_deviations([Prepared(answer) for answer in given], ("mine", "numpy", 64))
+        assert compared._classify("frozen_deviation", ("mine", "numpy", 64), answers).verdict == want
+
+
+class Prepared:
+    """A process with one answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def begin(self, *question):
+        pass
+
+    def finish(self):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
 
 
 class TestPairs:
@@ -45,6 +81,8 @@ class TestPairs:
         sides = [Reported(self.BOTH, [self.NUMPY, self.NUMBA]), Reported(self.BOTH, [self.NUMPY], broken)]
         _, (gone,) = gate.Gate(sides[0].where, sides[1].where)._keys(sides)
         assert (gone.verdict, gone.note) == ("gone", "the plugin of orfit-bench-numba is broken: ImportError: no")
+        with pytest.raises(ValueError, match="sgd: neither commit has it; the plugin of orfit-bench-numba is broken"):
+            gate.Gate(sides[0].where, sides[1].where, methods=["sgd"])._keys(sides)
         with pytest.raises(ValueError, match="; the plugin of orfit-bench-numba is broken"):
             gate.Gate(sides[0].where, sides[1].where)._keys([Reported(self.BOTH, []), Reported(self.BOTH, [], broken)])
 

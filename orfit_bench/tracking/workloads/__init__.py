@@ -5,7 +5,7 @@ relative imports, and imports only names of orfit_bench that every commit has. `
 commit does not have; they are shown as n/a.
 """
 
-from .exactness import FLOOR, stored_trajectory, trajectory_deviation
+from .exactness import FLOOR, read_trajectories, stored_trajectory, trajectory_deviation
 from .names import BACKENDS, FULL_SIZES, METHODS, QUICK_SIZE, Missing, broken, pairs
 from .times import STARTS, reference_seconds, start_seconds
 from .workload import Workload
@@ -21,6 +21,7 @@ __all__ = [
     "Workload",
     "broken",
     "pairs",
+    "read_trajectories",
     "reference_seconds",
     "start_seconds",
     "stored_trajectory",

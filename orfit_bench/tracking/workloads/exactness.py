@@ -33,8 +33,20 @@ def relative(got: Array, want: Array) -> float:
 
 def stored_trajectory(method: str, source: Path | None = None) -> dict[str, Array]:
     """Return the stored trajectory of a method on the reference backend. Raises `Missing` if there is none."""
-    with np.load(source or TRAJECTORIES, allow_pickle=False) as file:
-        found = {name.partition("/")[2]: file[name] for name in file.files if name.startswith(f"{method}/")}
+    stored = read_trajectories(source or TRAJECTORIES)
+    found = {name.partition("/")[2]: stored[name] for name in stored if name.startswith(f"{method}/")}
     if not found:
         raise Missing(f"no trajectory of {method} is stored: freeze it, in a commit of its own (docs/tracking.md)")
     return found
+
+
+def read_trajectories(source: Path) -> dict[str, Array]:
+    """Return all arrays of a file of trajectories, by "method/field". Raises ValueError if it cannot be read."""
+    try:
+        with source.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except Exception as error:  # NumPy raises many kinds for damaged files
+        raise ValueError(
+            f"{source}: cannot be read as stored trajectories ({error}): restore it from an earlier commit, or freeze "
+            f"the methods again, in a commit of its own (docs/tracking.md)"
+        ) from error
