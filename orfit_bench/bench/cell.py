@@ -23,7 +23,7 @@ from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import depends_on_seed, with_sampling
 from orfit_bench.spec import Data, Record
-from orfit_bench.spec.stream import Rows
+from orfit_bench.spec.data import Rows
 from orfit_bench.tables.columns import is_table
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]

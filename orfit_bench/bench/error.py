@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.spec.stream import Data, Rows
+from orfit_bench.spec.data import Data, Rows
 from orfit_bench.tables.row_labels import check_rows_agree
 
 ROWS = 10_000
@@ -18,24 +18,24 @@ Array = NDArray[Any]
 
 
 def squared_error(learner: Any, prediction: Any, y: Any) -> Array:
-    """(n,) |y - f(x)|^2 for predictions f(x)."""
+    """|y - f(x)|^2 of each row (n,), for predictions f(x)."""
     error = np.asarray(y, float) - np.asarray(learner.backend.asnumpy(prediction), float)
     with np.errstate(over="ignore"):  # an overflow gives an infinite error
         return np.asarray((error**2).sum(axis=tuple(range(1, error.ndim))))  # (0, c) too
 
 
 def prediction_error(learner: Any, X: Array, y: Any) -> Array:
-    """(n,) |y - f(x)|^2."""
+    """|y - f(x)|^2 of each row (n,)."""
     return squared_error(learner, learner.predict(X), y)
 
 
 def label_error(learner: Any, X: Array, y: Any) -> Array:
-    """(n,) 1 for a wrong label, 0 for a correct one."""
+    """1 for each row with a wrong label, 0 for the others (n,)."""
     return np.asarray(learner.predict(X) != np.asarray(y), float)
 
 
 def compression_loss(learner: Any, X: Array, y: Any) -> Array:
-    """(n,) |x - C C'x|^2 for orthonormal C."""
+    """|x - C C'x|^2 of each row (n,), for orthonormal C."""
     return squared_error(learner, learner.inverse_transform(learner.transform(X)), X)
 
 

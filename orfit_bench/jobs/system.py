@@ -27,7 +27,7 @@ OPERATIONS = (
     "read",
     "make_folder",
 )
-"""The functions that change or read files; `close` only releases a descriptor."""
+"""The functions that change or read files, which tests replace by failing ones; `close` only releases a descriptor."""
 
 
 def follow(path: Path) -> Path:

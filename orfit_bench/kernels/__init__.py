@@ -7,7 +7,9 @@
 - `layers`: the weights and arrays of a network's layers, projections, propagated errors;
 - `linalg`: matrix factors that LAPACK does not return directly;
 - `loops`: `learn` and `step` of a kernel, made from the update of one step;
-- `fleets`: a step of many members of a fleet at once.
+- `fleets`: a step of many members of a fleet at once;
+- `limited_memory`: which directions a limited memory keeps, and how exact they are;
+- `threads`: the number of threads that BLAS uses.
 
 The functions know arrays only: no learner, no settings, no backend. Some use the array library of their arguments, as
 those of `layers` and `loops` do, or take it as an argument; the others take NumPy arrays. A rule itself is not shared:

@@ -39,19 +39,19 @@ def make_fleet_learn(learn: Learn) -> FleetLearn:
 
 
 def learn_with_rest(
-    advance: Callable[[Array, Array], None], learn_row_each: Callable[[Array, Array], Array], p: FleetParams
+    advance: Callable[[Array, Array], None], step_together: Callable[[Array, Array], Array], p: FleetParams
 ) -> Array:
     """Learn the rows of members by `advance`, and rows that it leaves by a step that all these members take together.
 
     advance(places, learned) continues at row learned[j] of members[j], for each j of `places`, as far as it can.
-    learn_row_each(j, row) learns a row of each of these members, and returns which applied it.
+    step_together(j, row) learns a row of each of these members, and returns which applied it.
     """
     learned, counts = np.zeros(len(p.members), np.int64), np.diff(p.starts)
     places = np.flatnonzero(counts)
     while len(places):
         advance(places, learned)
         left = places[learned[places] < counts[places]]
-        places = left[learn_row_each(left, p.starts[left] + learned[left])] if len(left) else left
+        places = left[step_together(left, p.starts[left] + learned[left])] if len(left) else left
         learned[places] += 1
         places = places[learned[places] < counts[places]]
     return learned

@@ -96,6 +96,7 @@ def _learn_no_rows(state: LearnerState, X: object, y: object, predict: bool) -> 
 def _bind_sample(
     rule: Rule, state: LearnerState, learn: Callable[[Array, int], int], set_step: SetStep | None
 ) -> Callable[[LearnerState, object, object], bool]:
+    """`Bound.learn_row` for rows without targets, from the function that `bind_sample` of the kernel returned."""
     one = _bind_row(rule, state, lambda x, t: learn(x, int(t)), None, set_step)  # the step in the place of a target
     return lambda state, x, _: one(state, x, state.n_steps + 1)
 
@@ -103,6 +104,7 @@ def _bind_sample(
 def _bind_label(
     rule: Rule, state: LearnerState, learn: Callable[[Array, int], int], set_step: SetStep | None
 ) -> Callable[[LearnerState, object, object], bool]:
+    """`Bound.learn_row` for labels of known classes, from the function that `bind_label` of the kernel returned."""
     one = _bind_row(rule, state, lambda x, place: learn(x, int(place)), _make_record(rule, state), set_step)
     places, kind = {label: float(place) for place, label in enumerate(state.classes)}, type(state.classes[0])
 
@@ -122,6 +124,7 @@ def _bind_row(
     record: Callable[[LearnerState], None] | None,
     set_step: SetStep | None,
 ) -> Callable[[LearnerState, object, object], bool]:
+    """`Bound.learn_row`, from the function that `bind_row` of the kernel returned."""
     arrays, dtype, d, strides, ndarray = (
         state.arrays,
         rule.dtype,
@@ -180,6 +183,7 @@ def _bind_rows(
     learn: Callable[[Array, Array, Array], int] | None,
     record: Callable[[LearnerState], None] | None,
 ) -> Callable[[LearnerState, object, object, bool], Array | None]:
+    """`Bound.learn_rows`: one row by `one`, several by `learn`, the function of `bind_rows`, if there is one."""
     arrays, dtype, d = state.arrays, rule.dtype, state.sizes.n_features
     permit, give_permit, nothing = state.permit, state.permit.append, np.empty(0, dtype)
     solves = rule.method.state.solution

@@ -1,4 +1,4 @@
-"""The immutable part of a learner: a method with its settings on a backend, and its initial states."""
+"""A configured method that makes its initial states, and predicts from states; `Rule` adds learning."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Configuration(ConfiguredKernel):
             state.has_warned = True
             warn(f"{self.method.name}: {text}", AccuracyWarning)
 
-    # ------------------------------------------------------------------ what the kernel gets
+    # ------------------------------------------------------------------ initial states
 
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
         """The state before the first row; ValueError if the settings do not fit the sizes."""

@@ -143,38 +143,38 @@ def create(
     >>> ob.create("lms", backend="numpy", step_size=0.1)
     <lms, step_size=Constant(value=0.1); numpy, float64, 0 rows seen>
     """
-    found = registry().methods.find(method)
-    values = found.check_settings(settings)
-    fitted = model_for(model, found)
-    number = dtype_name(dtype)
-    refuse_lost_numbers(found.name, found.settings, values, number)
-    if is_complex(number):
-        require_complex_form(found, values, fitted)
+    declared = registry().methods.find(method)
+    values = declared.check_settings(settings)
+    fitted = model_for(model, declared)
+    type_name = dtype_name(dtype)
+    refuse_lost_numbers(declared.name, declared.settings, values, type_name)
+    if is_complex(type_name):
+        require_complex_form(declared, values, fitted)
     if backend == AUTO:
-        asked = {"float32": number == "float32", "complex": is_complex(number), "models": fitted is not LINEAR}
-        backend = choose_backend(found, [name for name, needed in asked.items() if needed], values)
+        asked = {"float32": type_name == "float32", "complex": is_complex(type_name), "models": fitted is not LINEAR}
+        backend = choose_backend(declared, [name for name, needed in asked.items() if needed], values)
     chosen = registry().backends.find(backend)
     kernel = registry().kernel(backend, method)
-    if number == "float32":
-        require("float32", kernel, found, chosen)
-    if is_complex(number):
-        require("complex", kernel, found, chosen)
+    if type_name == "float32":
+        require("float32", kernel, declared, chosen)
+    if is_complex(type_name):
+        require("complex", kernel, declared, chosen)
     if fitted is not LINEAR:
-        require("models", kernel, found, chosen)
+        require("models", kernel, declared, chosen)
     if (values.get("batch_size") or 1) > 1:
-        require("blocks", kernel, found, chosen)
-    require_settings(kernel, found, chosen, values)
-    _, rule = LEARNERS[found.kind]
+        require("blocks", kernel, declared, chosen)
+    require_settings(kernel, declared, chosen, values)
+    _, rule = LEARNERS[declared.kind]
     return learner_of(
         rule(
-            method=found,
+            method=declared,
             settings=MappingProxyType(values),
             backend=chosen,
             kernel=kernel,
-            dtype=np.dtype(number),
+            dtype=np.dtype(type_name),
             random_state=RANDOM_STATE.check(random_state),
             model=fitted,
-            initial_weights=initial_weights_for(initial_weights, found, np.dtype(number)),
+            initial_weights=initial_weights_for(initial_weights, declared, np.dtype(type_name)),
         )
     )
 

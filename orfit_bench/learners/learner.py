@@ -83,7 +83,7 @@ class Learner(Stored):
         if not isinstance(other, Learner):
             kind = type(other).__name__
             raise ValueError(
-                f"merge: the learners differ in method: {self.method.name} and {kind}, which is no learner"
+                f"merge: the learners differ in method: {self.method.name} and {kind}, which is not a learner"
             )
         self._replace_state(merged(self.rule, self._usable(), other.rule, other.live_state))
         if self._state:

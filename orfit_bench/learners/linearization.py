@@ -45,8 +45,8 @@ class LinearizedKernel:
         self._method, self._settings, self._model, self._kernel = method, settings, model, kernel
         self._outputs, self._dtype, self._xp = sizes[1], dtype, xp
         self._shapes = layers.shapes(model, *sizes) if method.state.layered else ()
-        self._proven = False  # whether its gradients and layers were seen to agree
-        self._is_alike = False  # whether its two functions for Jacobians were, too
+        self._layers_agree = False  # whether a row has shown that `layers` agrees with `jacobian`
+        self._jacobians_agree = False  # whether a row has shown that `jacobians` agrees with `jacobian`
         has_vjp = model.vjp is not None and hasattr(kernel, "slopes")
         self._first = FirstCalls(model.name, xp, dtype)
         self._vjp = VjpSteps(model, kernel, dtype, self._first) if has_vjp else None
@@ -132,12 +132,12 @@ class LinearizedKernel:
         xp, what, shape = self._xp, "jacobians(w, X)", (x.shape[0], self._outputs, w.shape[0])
         found = check_result(self._first.call(what, find, w[:, 0], x), f"model {self._model.name!r}: {what}", shape)
         J = xp.astype(found, native_dtype(xp, self._dtype), copy=False)  # used in this step only
-        if not self._is_alike:
+        if not self._jacobians_agree:
             one = self.jacobian(w, x[:1, ...])
             off, size = (float(xp.max(xp.abs(a))) for a in (J[0, ...] - one, one))
             if off > self._first.tolerance(what, "jacobian(w, x)") * size:
                 raise ValueError(f"model {self._model.name!r}: {what} and jacobian(w, x) do not agree in the first row")
-            self._is_alike = size > 0
+            self._jacobians_agree = size > 0
         return contiguous(xp.reshape(J, (-1, w.shape[0])), xp)
 
     def _with_more(self, p: Params, y: Array, J: Array, inputs: tuple[Array, ...]) -> Any:
@@ -146,10 +146,10 @@ class LinearizedKernel:
             p = p._replace(targets=self._xp.reshape(y, (-1, 1)))
         if self._shapes:
             p = p._replace(shapes=self._shapes, inputs=inputs)
-            if not self._proven:  # until a row shows it for every layer, which nearly always is the first
+            if not self._layers_agree:  # until a row shows it for every layer, which nearly always is the first
                 cut = self._first.tolerance("layers(w, x)", "jacobian(w, x)")
                 row = [to_host(a[0, :]) for a in inputs]
-                self._proven = layers.check(self._model, to_host(J[: self._outputs, :]), self._shapes, row, cut)
+                self._layers_agree = layers.check(self._model, to_host(J[: self._outputs, :]), self._shapes, row, cut)
         return p
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:

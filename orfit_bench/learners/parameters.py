@@ -64,7 +64,7 @@ class ParameterMaker:
         self._dtype = np.finfo(dtype).dtype  # steps are real
         self._random_state = random_state
         self._last: Any = None
-        self._still = not self._draws and all(isinstance(settings[n], Constant) for n in self._schedules)
+        self._is_constant = not self._draws and all(isinstance(settings[n], Constant) for n in self._schedules)
 
     def __call__(self, t: int, steps: int, batch_size: int, gradients: int) -> Any:
         """Parameters of `steps` steps, the first of number t, each with this number of rows and gradients."""
@@ -77,7 +77,7 @@ class ParameterMaker:
             for i, row in enumerate(draws):
                 row[:] = generator(self._random_state, t + i).random(row.size)
         p = self._type(**{**self._values, **scheduled}, t=t, batch_size=batch_size, draws=draws)
-        self._last = p if self._still else None
+        self._last = p if self._is_constant else None
         return p
 
     def _values_of(self, name: str, t: int, steps: int) -> Any:
@@ -86,7 +86,7 @@ class ParameterMaker:
 
     def constant(self, gradients: int) -> Any:
         """Parameters of a step of one row, if they differ between steps by t only; otherwise None."""
-        return self(1, 1, 1, gradients) if self._still else None
+        return self(1, 1, 1, gradients) if self._is_constant else None
 
     def changing(self, gradients: int) -> tuple[Any, SetStep] | None:
         """Parameters of a step of one row in separate arrays, and a function that sets them to another step.

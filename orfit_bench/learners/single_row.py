@@ -152,6 +152,7 @@ class SingleRow:
         return x[None]
 
     def _learn(self, state: LearnerState | None, x: object, Y: Array) -> bool:
+        """Learn x (d,) with its targets Y (1, c) by the kernel; False if the general path has to learn it."""
         X = self.as_rows(state, x, self._checks_x)
         if X is None or state is None:
             return False

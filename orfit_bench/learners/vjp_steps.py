@@ -23,7 +23,7 @@ class VjpSteps:
 
     def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any], first: FirstCalls) -> None:
         self._model, self._kernel, self._dtype, self._first = model, kernel, dtype, first
-        self._proven = False  # whether it was seen to agree with the Jacobian
+        self._agrees_with_jacobian = False  # whether a row has shown that `vjp` agrees with `jacobian`
 
     def step(self, s: State, w: Array, x: Array, E: Array, p: Params) -> bool:
         """One step of the rows x with errors E at w (p, 1); False if it would not be finite."""
@@ -35,8 +35,8 @@ class VjpSteps:
         g = contiguous(xp.astype(g, native_dtype(xp, self._dtype), copy=False), xp)  # compiled kernels accept no other
         if not is_finite(g, xp):
             return False
-        if not self._proven:  # until a row shows it, which nearly always is the first
-            self._proven = self._agrees(w, x, S, g, xp)
+        if not self._agrees_with_jacobian:  # until a row shows it, which nearly always is the first
+            self._agrees_with_jacobian = self._agrees(w, x, S, g, xp)
         return is_applied(self._kernel.move(s, g[:, None], p), self._kernel.move)
 
     def _agrees(self, w: Array, x: Array, S: Array, g: Array, xp: ModuleType) -> bool:

@@ -170,7 +170,7 @@ def _offers(plugin: Any, name: str) -> dict[str, Any]:
 
 def _is_known(caller: pluggy.HookCaller) -> bool:
     """Whether a function has the name of a hook. Raises ValueError otherwise, unless it is marked as optional."""
-    known = (*hooks.KINDS, "kernels")
+    known = (*hooks.DECLARED_TYPES, "kernels")
     if caller.name not in known and not all(function.optionalhook for function in caller.get_hookimpls()):
         raise ValueError(f"unknown hook {caller.name!r}{suggest(caller.name, known)}")
     return caller.name in known
@@ -180,7 +180,7 @@ def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
     """Raise ValueError for a function that the plugin defines with the name of a hook, but does not mark as one."""
     own = getattr(plugin, "__name__", None) or type(plugin).__module__
     given = {} if ismodule(plugin) else getattr(plugin, "__dict__", {})  # a module can import a function of this name
-    for name in {*hooks.KINDS, "kernels"} - marked:
+    for name in {*hooks.DECLARED_TYPES, "kernels"} - marked:
         function = getattr(plugin, name, None)
         if (isfunction(function) or ismethod(function)) and (function.__module__ == own or name in given):
             raise ValueError(f"{name}() is not marked as a hook, so that it is not called: put @hookimpl above it")
@@ -217,7 +217,7 @@ def _checked(hook: str, offer: Any) -> Any:
                     "Absent(reason)"
                 )
         return dict(offer)
-    kind = hooks.KINDS[hook]
+    kind = hooks.DECLARED_TYPES[hook]
     if not isinstance(offer, Iterable):
         raise TypeError(f"hook {hook}: got {type(offer).__name__}, want a tuple of {kind.__name__} objects")
     declared = tuple(offer)

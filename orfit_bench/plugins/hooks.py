@@ -50,7 +50,7 @@ def experiments() -> Iterable[Experiment]:
     raise NotImplementedError
 
 
-KINDS: dict[str, type] = {
+DECLARED_TYPES: dict[str, type] = {
     "methods": Method,
     "backends": Backend,
     "streams": Stream,

@@ -11,10 +11,10 @@ from typing import TextIO
 
 from orfit_bench.jobs import fingerprint
 from orfit_bench.plugins.discovery import GROUP, load
+from orfit_bench.plugins.trial import ENDS
 
 END_SECONDS = 5.0
 """Number of seconds within which a process must end after a plugin has started threads in it."""
-ENDS = "ends"
 NAMED = 3
 """Number of functions replaced by a plugin that a message names."""
 

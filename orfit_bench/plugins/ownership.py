@@ -24,6 +24,7 @@ SINGULAR = {
     "metrics": "metric",
     "experiments": "experiment",
 }
+"""The kind of the declarations of each hook, in the singular; the tables of `Registry` have the same names."""
 
 
 def resolve(plugins: Sequence[Plugin]) -> list[Plugin]:

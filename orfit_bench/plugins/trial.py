@@ -30,6 +30,8 @@ IN_TRIAL = "ORFIT_BENCH_IN_TRIAL"
 LAST = 200
 """Number of characters from the end of a plugin's output that are part of the reason."""
 MODULE = "orfit_bench.plugins.importing"
+ENDS = "ends"
+"""What a trial process prints after the number of an entry point whose import has started threads."""
 
 
 @contextmanager
@@ -103,7 +105,7 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
     last, _, fault = (lines or ["end"])[-1].partition(" ")  # no lines: this package cannot be imported
     if last == "end":
         return len(points), ""
-    if fault == "ends":
+    if fault == ENDS:
         return int(last) + 1, ""
     if fault:
         return int(last), fault

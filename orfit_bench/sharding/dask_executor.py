@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from orfit_bench.jobs.on_dask import AsFinished, ClusterLostError
 from orfit_bench.sharding.dask_parts import begin_computed, holds_parts
-from orfit_bench.sharding.executors import Task, died
+from orfit_bench.sharding.executors import Task, death_error
 
 MAX_DEATHS_ON_CLUSTER = 12
 """Number of worker deaths after which a task that runs alone is given up: three times the default of Dask, since
@@ -68,7 +68,7 @@ class OnDask:
             if isinstance(value, KilledWorker):
                 deaths[number] += (value.allowed_failures + 1) * alone
                 if deaths[number] >= MAX_DEATHS_ON_CLUSTER:
-                    raise died(number, deaths[number], "worker", f"the last one was {value.last_worker.address}")
+                    raise death_error(number, deaths[number], "worker", f"the last one was {value.last_worker.address}")
                 given_up.append(number)
                 ended_workers[number] = True
             elif isinstance(value, Exception):

@@ -110,7 +110,7 @@ class Processes:
                 return self._processes[0].call(Call(attempt, (task, *arguments), UNLIMITED))
             except DiedError as error:
                 reason = error
-        raise died(number, MAX_DEATHS_ALONE, "process", str(reason))
+        raise death_error(number, MAX_DEATHS_ALONE, "process", str(reason))
 
 
 def _value(outcome: Outcome) -> Any:
@@ -119,6 +119,6 @@ def _value(outcome: Outcome) -> Any:
     return outcome.value
 
 
-def died(number: int, deaths: int, what: str, reason: str) -> DiedError:
+def death_error(number: int, deaths: int, what: str, reason: str) -> DiedError:
     """The error for a shard at which processes or workers died too often."""
     return DiedError(f"shard {number}: the {what} died {deaths} times while it learned this shard alone ({reason})")

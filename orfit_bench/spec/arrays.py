@@ -1,4 +1,4 @@
-"""Arrays of any library and device, brought to host memory."""
+"""Functions for arrays of any library and device: dtypes, copies, diagonals, host memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def array_type(xp: ModuleType) -> type:
     return found
 
 
-def native_dtype(xp: ModuleType, dtype: np.dtype[Any]) -> Array:
+def native_dtype(xp: ModuleType, dtype: np.dtype[Any]) -> Any:
     """The dtype of a namespace that corresponds to a dtype of NumPy."""
     return dtype if xp is np else getattr(xp, dtype.name)
 

@@ -70,9 +70,9 @@ class Kernel(Protocol):
         s : State
             The fields, which the function changes in place. At least one row has been learned before.
         p : Params
-            The parameters of a step. Arrays with an entry per step have one entry. It is set for the current step
-            before each call, so the function must read it at each call. p.t is not the step of the row; everything else
-            is the same for all rows.
+            The parameters of a step. An array with an entry per step has one entry, which the learner sets for the row
+            before each call, so the function must read the array at each call. p.t is not set, so it is not the step of
+            the row. All other parameters are the same for all rows.
 
         Returns
         -------

@@ -212,7 +212,7 @@ class Method:
                 yield f"field {f.name!r} has the dimension {dim!r}; dimensions are {', '.join(sorted(known))}"
         yield from (f"{n!r} is averaged, but no field" for n in sorted(self.combine.names - fields))
         sums = self.kernel.weighting.sums if self.kernel.weighting else ()
-        yield from (f"rows are subtracted from {n!r}, but no field" for n in sums if n not in fields)
+        yield from (f"rows are subtracted from {n!r}, which is not a field" for n in sums if n not in fields)
         name, _ = self.theory.inverse_gram or ("", None)
         if name and name not in fields:
             yield f"{name!r} is an inverse Gram matrix, but no field"

@@ -14,7 +14,7 @@ from orfit_bench.schedules import Schedule
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import SettingType
 
-RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs")
+RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs", "row_scale")
 """Names of kernel parameters that are not settings; a setting cannot have one of them."""
 
 

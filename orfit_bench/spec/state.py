@@ -68,8 +68,9 @@ class Field:
     layered : bool
         Whether there is one array for each layer of the model, named basis_1, basis_2, ...
     compared : {"entries", "span", "nothing"}
-        What the rows determine, so that all kernels agree on it: the entries, the span of the vectors (along "feature",
-        "parameter" or "input"), or nothing compared with the other fields.
+        How kernels are compared in this field: by its entries; by the span of its vectors (along "feature", "parameter"
+        or "input"), if the rows determine only the span; or not at all ("nothing"), for example in an estimate of
+        rounding errors.
     role : str
         How the field depends on the rows X of the linear model. If the rows are X M instead, it becomes:
         "rows" A: A M; "basis": an orthonormal basis of the span of its rows times M; "weights" W: M^-1 W;

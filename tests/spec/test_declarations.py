@@ -36,6 +36,7 @@ def named(name):
     [
         (lambda: Setting("step", "float", 1.0, ""), "setting 'step': type='float', want for example Number"),
         (lambda: Setting("t", Number(0, 1, closed="right"), 1.0, ""), "a Python identifier other than t, draws, at"),
+        (lambda: Setting("row_scale", Number(0, 1), 1.0, ""), "a Python identifier other than t, draws, at"),
         (lambda: Setting("lambda", Number(0), 1.0, ""), "setting 'lambda': want a Python identifier"),
         (lambda: Field("lambda", (), ""), "field 'lambda': want a name that is a Python identifier"),
         (lambda: Field("_w", (), ""), "field '_w': want a name that is a Python identifier, no keyword"),

@@ -2,8 +2,11 @@
 
 - `declarations`: fields and settings of several methods;
 - `subspaces`: fields, settings, starts and merge rules of the methods for subspaces;
-- `merging`: rules by which the states of two learners are merged;
-- `least_squares`, `recursions`, `gaussian_states`: batch solutions, computed without a streaming recursion;
+- `merging`, `state_merging`: rules by which the states of two learners are merged;
+- `information_roots`: the merge and the batch solution of `rls` in square-root form;
+- `least_squares`, `recursions`, `gaussian_states`, `cross_entropy`: batch solutions, computed without a streaming
+  recursion;
 - `losses`: the losses of `sgd`;
+- `probabilities`: probabilities of classes from the predictions of a method;
 - `modules`: derives the lists of methods, metrics and streams from the files.
 """

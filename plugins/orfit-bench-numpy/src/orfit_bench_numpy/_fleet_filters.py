@@ -1,7 +1,7 @@
 """Fleets of Kalman filters in NumPy: one row of every member at once, by the formulas of `kalman`.
 
-Letters are those of the survey, except P, its Sigma. Shapes for m members: x (m, d) rows, y (m, r) targets, theta
-(m, d, r), P (m, d, d), A and Q (m, d, d), R (m,).
+Letters are those of `kalman`; theta is its mean after the transition. Shapes for m members: x (m, d) rows, y (m, r)
+targets, theta (m, d, r), P (m, d, d), F and Q (m, d, d), R (m,).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from orfit_bench.spec.kernel_arguments import FleetParams, State
 
 
 class Motion(NamedTuple):
-    """The motion of m members before a row; if a member does not move, A is the identity and Q is zero."""
+    """The motion of m members before a row; if a member does not move, F is the identity and Q is zero."""
 
-    A: Array
+    F: Array
     Q: Array
     has_transition: Array
     """Whether the settings have a transition (m,), which can enlarge errors; also set before the first row."""
@@ -39,10 +39,10 @@ def motion_of(model: Any, j: Array, t: Array, like: Array) -> Motion:
     """The motion of members j before their steps t (m,), with matrices in the shape of `like` (m, d, d)."""
     dynamic = entries(model.is_dynamic, j)
     by_transition, by_noise, moves = dynamic[:, 0], dynamic[:, 1], dynamic.any(axis=1) & (t > 1)
-    A, Q = (matrices(given, j, like) for given in (model.transition, model.process_noise))
+    F, Q = (matrices(given, j, like) for given in (model.transition, model.process_noise))
     regained, later = np.where(by_noise[:, None, None], Q, 0), t > 1  # no motion before the first row
-    A = np.where((later & by_transition)[:, None, None], A, np.eye(like.shape[1], dtype=like.dtype))
-    return Motion(A, np.where(later[:, None, None], regained, 0), by_transition, regained, moves)
+    F = np.where((later & by_transition)[:, None, None], F, np.eye(like.shape[1], dtype=like.dtype))
+    return Motion(F, np.where(later[:, None, None], regained, 0), by_transition, regained, moves)
 
 
 def entries(given: Array, j: Array) -> Array:
@@ -66,8 +66,8 @@ def step_filters(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Ar
     """
     model = p.dynamics
     motion = motion_of(model, j, p.t[j] + (row - p.starts[j]), s.covariance)
-    A, Q = motion.A, motion.Q
-    theta, P = A @ s.mean, A @ s.covariance @ A.mT  # (KF, arrow down)
+    F, Q = motion.F, motion.Q
+    theta, P = F @ s.mean, F @ s.covariance @ F.mT  # (KF, arrow down)
     P = P / 2 + P.mT / 2 + Q
     f = (x[:, None] @ theta)[:, 0]
     if out is not None:
@@ -76,7 +76,7 @@ def step_filters(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Ar
     left = R + ((x[:, None] @ motion.regained)[:, 0] * x).sum(axis=1)
     max_rounding = np.where(motion.has_transition, TRANSITION_LIMITS.max_rounding, 1)
     max_cancellation = np.where(motion.has_transition, TRANSITION_LIMITS.max_cancellation, 1)
-    variances = moved_scale(s.covariance, A, P)
+    variances = moved_scale(s.covariance, F, P)
     V, deviation, accepted, degraded = measure_innovations(P, x, R, left, variances, max_rounding, max_cancellation)
     seen: Any = ~np.isnan(y).any(axis=1)
     e = np.where(seen[:, None], y - f, 0) / deviation[:, None]
