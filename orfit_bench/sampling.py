@@ -175,9 +175,7 @@ def with_sampling(stream: Stream) -> Stream:
                 f"stream {stream.name!r}: passes={passes} requires sampling='uniform' or 'reshuffled'; to repeat the "
                 f"rows in the same order, set the passes of the protocol"
             )
-        data = stream.make(**settings, **({"seed": seed} if has_seed else {}))
-        if not isinstance(data, Data):
-            raise stream.wrong_type(data)
+        data = stream.checked(stream.make(**settings, **({"seed": seed} if has_seed else {})))
         if sampling == "uniform":
             return uniform(data, passes * len(data.X), seed or 0)
         return reshuffled(data, passes, seed or 0) if sampling == "reshuffled" else once(data)

@@ -101,7 +101,7 @@ class Constant(Schedule):
 
     def __call__(self, t: Steps) -> Values:
         """The value, for each t."""
-        return np.full(t.shape, self.value)
+        return np.full(np.shape(t), self.value)
 
     def extremes(self) -> tuple[float, ...]:
         """Return the value.
@@ -160,7 +160,7 @@ class Power(Schedule):
 
     def __call__(self, t: Steps) -> Values:
         """Values at the steps t."""
-        return self.eta0 / t.astype(float) ** self.power
+        return self.eta0 / np.asarray(t, float) ** self.power
 
     def extremes(self) -> tuple[float, ...]:
         """Return the first value.

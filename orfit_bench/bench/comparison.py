@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orfit_bench.bench.collection import origin
-from orfit_bench.bench.results import ROWS_HASH, stream_names
+from orfit_bench.bench.results import ROWS_HASH, per_cell, stream_names
 from orfit_bench.bench.selection import with_defaults
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
@@ -102,6 +102,16 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
             other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
             found.update({f"{name}: {key} was {a.get(key)}, is {b.get(key)}": n for key in other})
     return [f"{line} ({n} of {len(pairs)} cells)" if n < len(pairs) else line for line, n in found.items()]
+
+
+def undeclared(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
+    """Return the metrics of both results that no loaded plugin declares, so that they cannot be compared."""
+    known = per_cell()
+    return [
+        str(name)
+        for name, values in before.data_vars.items()
+        if name in after and name not in known and values.dims == ("cell",) and values.dtype.kind == "f"
+    ]
 
 
 def _difference(before: xarray.Dataset, after: xarray.Dataset) -> str:

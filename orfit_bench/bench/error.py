@@ -114,8 +114,13 @@ class ErrorMeasure:
         return total / n if n else float("nan")
 
     def summary(self, learner: Any, rows: Rows, name: str = "y") -> float:
-        """Return the mean, or its root if `root` is set."""
-        mean = self.mean(learner, rows, name)
+        """Return the mean, or its root if `root` is set; errors call y `name`, as in "test y", and X likewise."""
+        try:
+            mean = self.mean(learner, rows, name)
+        except ValueError as error:
+            if name != "y" and str(error).startswith("X"):
+                raise ValueError(f"{name.removesuffix('y')}{error}") from error
+            raise
         return float(np.sqrt(mean)) if self.root else mean
 
 

@@ -137,8 +137,9 @@ def no_stream_message(method: Method, streams: Sequence[Stream]) -> str:
         return f"{refused}: targets that may be missing (--gaps, or gaps=True) are for filters, such as kalman"
     if names == ["file"]:
         return (
-            f"{refused}: a target of texts is for classification, a target of numbers for regression, a target of "
-            f"integers for both, and a subspace needs no target; --target names the column{hint}"
+            f"{refused}: a target of texts is for classification, "
+            f"one of numbers for regression, one of integers for both, none for a subspace; name it by --target"
+            f"{hint}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return f"{refused}; suitable streams: {', '.join(suitable) or 'none installed'}{hint}"

@@ -96,6 +96,8 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
     shown = [c for c in found if c.worse or everything]
     if shown:
         show(changes_table(shown, old))
+    if unknown := comparison.undeclared(old, new):
+        say(f"not compared: {', '.join(unknown)}: no plugin that is loaded declares such a metric")
     for line in comparison.differences(old, new):
         say(f"different conditions: {line}")
     for cells, where in ((lost, before), (added, after)):

@@ -56,7 +56,11 @@ class Data:
     feature_names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """ValueError unless rows have targets, columns names, test rows the same shape, and tasks cover the rows."""
+        """ValueError unless rows have targets, columns names, test rows the same shape, and tasks cover the rows.
+
+        TypeError if rows cannot be taken by slices.
+        """
+        _check_slices("", self.X, self.y)
         n = len(self.X)
         if isinstance(self.X, (list, tuple)):
             raise ValueError(f"X: got {type(self.X).__name__}, want an array or a table (n, d)")
@@ -91,6 +95,12 @@ class Data:
             yield self.cut(i, i + rows)
 
 
+def _check_slices(part: str, X: Array, y: Array | None) -> None:
+    """TypeError unless rows can be taken from X, and from y if given, by slices."""
+    if wrong := without_slices("X", X) or without_slices("y", y):
+        raise TypeError(f"{part}{wrong}")
+
+
 def _check_lengths(part: str, X: Array, y: Array | None) -> None:
     """ValueError unless y, if given, has a target for each row."""
     if y is not None and len(y) != len(X):
@@ -108,6 +118,7 @@ def _check_part(name: str, part: Rows, data: Data) -> None:
     if not isinstance(part, (tuple, list)) or len(part) != 2:
         raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")
     X, y = part
+    _check_slices(f"{name} ", X, y)
     _check_lengths(f"{name} ", X, y)
     if y is None and data.y is not None:
         raise ValueError(f"{name} has {len(X)} rows of X and no targets, want targets as the stream has them")

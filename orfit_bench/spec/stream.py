@@ -108,22 +108,21 @@ class Stream:
         ValueError
             For a setting outside of its range, or if there are no rows, or rows without targets.
         """
-        data = self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
+        return self.checked(self.make(**check_settings(f"stream {self.name!r}", self.settings, settings)))
+
+    def checked(self, data: object) -> Data:
+        """The value that `make` returned; TypeError or ValueError, as in `load`, if it cannot be learned."""
         if not isinstance(data, Data):
-            raise self.wrong_type(data)
+            text = f"{with_place(self.make)} returned {type(data).__name__}"
+            raise TypeError(f"stream {self.name!r}: {text}, want Data(X, y, ...)")
         if wrong := without_slices("X", data.X) or without_slices("y", data.y):
             raise TypeError(f"stream {self.name!r}: {with_place(self.make)} returned Data whose {wrong}")
         try:
             data.check()
             refuse_empty(data)
-        except ValueError as error:
-            raise ValueError(f"stream {self.name!r}: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"stream {self.name!r}: {error}") from None
         return data
-
-    def wrong_type(self, returned: object) -> TypeError:
-        """The error to raise if `make` did not return a `Data`."""
-        text = f"{with_place(self.make)} returned {type(returned).__name__}"
-        return TypeError(f"stream {self.name!r}: {text}, want Data(X, y, ...)")
 
     @staticmethod
     def from_file(

@@ -27,7 +27,9 @@ def check_alike(act: str, a: StateRule, b: StateRule) -> None:
         one, other = (describe_value(side.settings[differing[0]]) for side in (a, b))
         raise ValueError(f"{act}: settings differ: {differing[0]} is {one} and {other}")
     if a.model != b.model:
-        raise ValueError(f"{act}: the learners differ in model: {a.model.name} and {b.model.name}")
+        same = a.model.name == b.model.name
+        remedy = ", which have other functions: pass the same Model object to both learners" if same else ""
+        raise ValueError(f"{act}: the learners differ in model: {a.model.name} and {b.model.name}{remedy}")
     if a.dtype != b.dtype:
         raise ValueError(f"{act}: the learners differ in dtype: {a.dtype} and {b.dtype}")
     if not equal_values(a.initial_weights, b.initial_weights):

@@ -288,6 +288,12 @@ class TestTargetsOfTheTestSet:
         status, reason, _ = self.status(plugin, np.zeros(60), (self.X[:20].to_numpy(), y[:20]))
         assert (status, "test y[7] is inf: want finite numbers" in reason) == ("failed", True)
 
+    def test_missing_numbers_of_the_test_set_are_named_so(self, plugin):
+        X = self.X[:20].to_numpy().copy()
+        X[7, 1] = np.nan
+        status, reason, _ = self.status(plugin, np.zeros(60), (X, np.zeros(20)))
+        assert (status, "ValueError: test X[7, 1] is nan" in reason) == ("failed", True)
+
     @pytest.mark.parametrize("dtype", ["U8", "O", "complex128"])
     def test_texts_and_complex_numbers_are_no_targets(self, plugin, dtype):
         y = self.X["a"].to_numpy()

@@ -140,6 +140,13 @@ class TestCompare:
         with pytest.raises(ValueError, match=r"differ in stream_n: \d+ and 7; stream_path: None and a.csv"):
             comparison.changes(one, moved)
 
+    def test_metrics_without_a_declaration_are_named(self, measured, tmp_path):
+        older = measured.assign(my_metric=("cell", np.ones(measured.sizes["cell"])))
+        of = files(tmp_path, a=older, b=older.assign(my_metric=2 * older["my_metric"]), c=measured)
+        note = "not compared: my_metric: no plugin that is loaded declares such a metric\n"
+        assert call("compare", of["a"], of["b"]).output == note + "0 values got worse, 0 got better\n"
+        assert comparison.undeclared(older, measured) == comparison.undeclared(measured, measured) == []
+
     def test_several_runs_in_one_file(self, measured):
         with pytest.raises(ValueError, match="several runs"):
             comparison.changes(measured, xr.concat([measured, measured], "cell"))

@@ -198,3 +198,12 @@ def test_rows_of_sgd_that_cannot_be_learned_change_nothing(
     with pytest.raises((ValueError, ob.DivergedError)):
         learner.learn_one(X[0], -1.0)
     same_state(learner, before)
+
+
+@pytest.mark.parametrize(
+    "schedule", [*SCHEDULES.values(), ob.schedules.constant(0.1), ob.schedules.slide(B=1.0, G=2.0)], ids=str
+)
+def test_steps_may_be_a_number_or_a_list(schedule: Callable[[Any], Any]) -> None:
+    want = schedule(np.array([1, 3]))
+    np.testing.assert_array_equal(schedule([1, 3]), want)
+    assert schedule(3) == want[1]

@@ -127,3 +127,15 @@ def test_chunks_have_rows(rows: Any) -> None:
     with pytest.raises(ValueError, match=rf"chunks: rows={rows!r}, want an integer of at least 1"):
         list(Data(X, y).chunks(rows))
     assert [len(part) for part, _ in Data(X, y).chunks(np.int64(4))] == [4, 2]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Data((row for row in X), y), lambda: Data(X, y, test=((row for row in X), y))]
+)
+def test_generators_are_refused_whatever_loads_them(make: Any) -> None:
+    stream = Stream("mine", "", make)
+    for loaded in (stream, with_sampling(stream)):
+        with pytest.raises(
+            TypeError, match=r"'mine'.*X is generator, want an array, or an object with a length and slices"
+        ):
+            loaded.load()

@@ -1,5 +1,7 @@
 """Merging: learners that cannot be merged are refused with the reason, and nothing changes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import make_rows
@@ -29,6 +31,10 @@ REFUSED = {
     "outputs": (lambda: (lms(np.eye(2), np.eye(2)), lms(np.eye(2), np.ones((2, 3)))), "differ in outputs"),
     "a vector": (lambda: (lms(np.eye(2), [1, 2]), lms(np.eye(2), [[1], [2]])), "differ in outputs"),
     "model": (lambda: (lms(), lms(model=CUBIC)), "differ in model"),
+    "functions of a model": (
+        lambda: (lms(model=CUBIC), lms(model=replace(CUBIC, predict=lambda w, X: CUBIC.predict(w, X)))),
+        "which have other functions: pass the same Model object to both",
+    ),
     "start": (lambda: (lms(), lms(initial_weights=[0.0, 0, 1])), "started from different initial_weights"),
     "waiting here": (lambda: (of("orfit", batch_size=3), ob.create("orfit", batch_size=3)), "pending rows"),
     "waiting there": (lambda: (ob.create("orfit", batch_size=3), of("orfit", batch_size=3)), "pending rows"),

@@ -168,7 +168,8 @@ def read_targets(y: object, rows: FleetRows, rule: Rule, outputs: int | None, ve
     gaps, k = rule.allows_gaps, len(rows.shape)
     given = as_numbers(y, "y", rule, gaps, there=not gaps)
     if given.shape[:k] != rows.shape or given.ndim > k + 1:
-        raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or {(*rows.shape, 'outputs')}")
+        several = ", ".join([*map(str, rows.shape), "outputs"])
+        raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or ({several})")
     known = rows.shape if vector else (*rows.shape, outputs)
     if outputs is not None and given.shape != known:
         raise ValueError(f"y: got shape {given.shape}, want {known} as in the first call")
