@@ -190,9 +190,11 @@ def _relative(old: float, new: float, metric: Metric) -> float:
 
 
 def _factor(old: float, new: float, metric: Metric) -> float:
-    """The larger size of two values relative to the smaller, or to the floor; for two signs, 1 more than the change."""
+    """1 plus the difference of two values relative to the smaller one, or to the floor if that is larger."""
     if math.isnan(old) or math.isnan(new) or old == new or max(abs(old), abs(new)) <= metric.floor:
         return 1.0
+    if math.isinf(old) or math.isinf(new):
+        return math.inf
     smaller = max(min(abs(old), abs(new)), metric.floor)
     return 1 + abs(new - old) / smaller if smaller else math.inf
 

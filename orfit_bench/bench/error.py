@@ -100,7 +100,7 @@ class ErrorMeasure:
             return self._mean_in_chunks(learner, rows, name)
         if self.has_targets:
             check_targets(learner, *rows, name)
-        errors = self.rows(learner, *rows)[observed(rows[1])]
+        errors = self._of_rows(learner, *rows, name)[observed(rows[1])]
         return float(errors.mean()) if len(errors) else float("nan")
 
     def _mean_in_chunks(self, learner: Any, rows: Rows, name: str) -> float:
@@ -109,18 +109,24 @@ class ErrorMeasure:
         for i, (X, y) in enumerate(Data(*rows).chunks(ROWS)):
             if self.has_targets:
                 check_targets(learner, X, y, name, i * ROWS)
-            errors = self.rows(learner, X, y)[observed(y)]
+            errors = self._of_rows(learner, X, y, name, i * ROWS)[observed(y)]
             total, n = total + float(errors.sum()), n + len(errors)
         return total / n if n else float("nan")
 
-    def summary(self, learner: Any, rows: Rows, name: str = "y") -> float:
-        """Return the mean, or its root if `root` is set; errors call y `name`, as in "test y", and X likewise."""
+    def _of_rows(self, learner: Any, X: Array, y: Any, name: str, first: int = 0) -> Array:
+        """The error of each row; exceptions call X as they call y, such as "test X", and name the first row."""
         try:
-            mean = self.mean(learner, rows, name)
-        except ValueError as error:
-            if name != "y" and str(error).startswith("X"):
-                raise ValueError(f"{name.removesuffix('y')}{error}") from error
-            raise
+            return self.rows(learner, X, y)
+        except (TypeError, ValueError) as error:
+            if name == "y" or not str(error).startswith("X"):
+                raise
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            counted = f" (rows are counted from row {first})" if first else ""
+            raise kind(f"{name.removesuffix('y')}{error}{counted}") from error
+
+    def summary(self, learner: Any, rows: Rows, name: str = "y") -> float:
+        """Return the mean, or its root if `root` is set."""
+        mean = self.mean(learner, rows, name)
         return float(np.sqrt(mean)) if self.root else mean
 
 

@@ -66,7 +66,7 @@ def show_results(results: Any, path: Path, columns: Sequence[str] = ()) -> None:
     "shares",
     multiple=True,
     metavar="METRIC=SHARE",
-    help="Relative change of a metric to ignore, e.g. 0.5 for 50 %; may be repeated.",
+    help="Relative change of a metric to ignore, e.g. 0.5 for up to 1.5 times the smaller value; may be repeated.",
 )
 @click.option("--all", "everything", is_flag=True, help="Also show improvements.")
 @with_wide

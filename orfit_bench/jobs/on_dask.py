@@ -34,7 +34,7 @@ def check_client(client: Any) -> None:
     if getattr(client, "asynchronous", False):
         raise TypeError(
             "client: got an asynchronous client, want one whose calls wait for their results: create it without "
-            "asynchronous=True, and not in a coroutine"
+            "asynchronous=True"
         )
 
 

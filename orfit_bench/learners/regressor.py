@@ -36,9 +36,9 @@ class Regressor(RecordedLearning):
             Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, if the method has a rule for them. Without forgetting, an integer weight k counts as k
-            copies of the row, for which a nonlinear model is linearized once. A row of weight 0 changes only
-            `n_samples_seen_`. With `ridge`, a negative weight unlearns a row: in the k-th step after the one that
-            learned it, pass -v forgetting_factor^k for a row of weight v.
+            copies of the row; `rls` and `kalman` linearize a nonlinear model once for all copies. A row of
+            weight 0 changes only `n_samples_seen_`. With `ridge`, a negative weight unlearns a row: in the
+            k-th step after the one that learned it, pass -v forgetting_factor^k for a row of weight v.
 
         Returns
         -------

@@ -222,8 +222,17 @@ def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
 def _metric(known: Registry, metric: Metric) -> Iterator[RenderableType]:
     yield Text(f"formula: {metric.formula}\nunit: {metric.unit}; {metric.better} is better")
     yield Text(f"source: {metric.source or 'not stated'}")
-    ignored = "any change" if isinf(metric.tolerated) else f"changes by a factor of up to {1 + metric.tolerated:g}"
-    yield Text(f"compare ignores: {ignored}{f' and values up to {metric.floor:g}' if metric.floor else ''}")
+    yield Text(f"compare ignores: {_ignored(metric)}")
+
+
+def _ignored(metric: Metric) -> str:
+    """The changes of a metric that `compare` ignores."""
+    limit = metric.tolerated
+    if isinf(limit):
+        return "any change"
+    share = f"changes by up to {100 * limit:g} %" if limit < 1 else f"changes by a factor of up to {1 + limit:g}"
+    small = f"changes between values up to {metric.floor:g}"
+    return " and ".join([*([share] if limit else []), *([small] if metric.floor else [])]) or "no change"
 
 
 def _experiment(known: Registry, experiment: Experiment) -> Iterator[RenderableType]:

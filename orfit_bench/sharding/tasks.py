@@ -12,6 +12,7 @@ from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.sparse import check_compressed, is_sparse
 from orfit_bench.sharding.shards import Columns, Rows, read_shard
 from orfit_bench.sharding.warned import PROCESS, Recorder, Warned, recorded
+from orfit_bench.spec.data import without_slices
 from orfit_bench.tables.columns import has_columns, read_columns
 from orfit_bench.tables.row_labels import check_rows_agree
 from orfit_bench.tables.row_selection import take_rows
@@ -72,7 +73,8 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
     learner: Any = restored(plan, state) if state else create(**plan.arguments)
     seen, supervised = learner.n_samples_seen_, learner.method.traits.supervised
     gaps, dtype = learner.rule.allows_gaps, learner.rule.dtype
-    for X, y in _part(_agreeing(read_shard(shard, plan.columns, supervised, gaps)), done, plan.rounds, seen):
+    chunks = read_shard(shard, plan.columns, supervised, gaps)
+    for X, y in _part(_agreeing(chunks) if supervised else chunks, done, plan.rounds, seen):
         rows, targets = X, y
         if plan.order and has_columns(X):
             rows = read_columns(X, "X", plan.order, dtype=dtype)
@@ -139,10 +141,10 @@ def _part(chunks: Iterator[Rows], done: int, rounds: int, seen: int) -> Iterator
     if rounds == 1:
         yield from chunks
         return
-    kept = [(X, y, _count(X)) for X, y in chunks]
+    kept = [(X, y, _count(X, "X")) for X, y in chunks]
     for _, y, count in kept:
-        if y is not None and _count(y) != count:
-            raise ValueError(f"y: got {_count(y)} rows, want {count}, one for each row of X")
+        if y is not None and _count(y, "y") != count:
+            raise ValueError(f"y: got {_count(y, 'y')} rows, want {count}, one for each row of X")
     n, first = sum(count for *_, count in kept), 0
     start, stop = n * done // rounds, n * (done + 1) // rounds
     if start != seen:
@@ -156,9 +158,13 @@ def _part(chunks: Iterator[Rows], done: int, rounds: int, seen: int) -> Iterator
         first += count
 
 
-def _count(rows: Any) -> int:
-    """The number of rows of a table, an array, or a sparse array of compressed rows."""
-    if not is_sparse(rows):
-        return len(rows)
-    check_compressed(rows, "X")
-    return int(rows.shape[0])
+def _count(rows: Any, name: str) -> int:
+    """The number of rows of X or y; TypeError if rows cannot be taken from them."""
+    if is_sparse(rows):
+        if name == "y":
+            raise TypeError("y: got a sparse array: pass y.toarray()")
+        check_compressed(rows, name)
+        return int(rows.shape[0])
+    if wrong := without_slices(name, rows):
+        raise TypeError(wrong)
+    return len(rows)

@@ -139,11 +139,18 @@ def refuse_empty(data: Data) -> None:
 
 def without_slices(name: str, part: Any) -> str:
     """Why rows cannot be taken from X or y by slices, as the end of a message; empty if they can."""
-    if (part is None and name == "y") or isinstance(part, (np.ndarray, list, tuple)):
+    if (
+        (part is None and name == "y")
+        or isinstance(part, (list, tuple))
+        or (isinstance(part, np.ndarray) and part.ndim)
+    ):
         return ""
-    if not hasattr(part, "__len__") or not hasattr(part, "__getitem__"):
+    try:
+        len(part)
+        rows = part[0:0]
+    except Exception:  # anything can be passed
         return f"{name} is {type(part).__name__}, want an array, or an object with a length and slices"
-    return f"{name}[0:0] is None, want rows" if part[0:0] is None else ""
+    return f"{name}[0:0] is None, want rows" if rows is None else ""
 
 
 def _shape(a: Any) -> tuple[int, ...]:

@@ -104,7 +104,7 @@ class Stream:
         Raises
         ------
         TypeError
-            For an unknown setting, or if `make` returns something else.
+            For an unknown setting, if `make` returns something else, or if rows cannot be taken from it by slices.
         ValueError
             For a setting outside of its range, or if there are no rows, or rows without targets.
         """
@@ -121,7 +121,8 @@ class Stream:
             data.check()
             refuse_empty(data)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"stream {self.name!r}: {error}") from None
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"stream {self.name!r}: {error}") from error
         return data
 
     @staticmethod

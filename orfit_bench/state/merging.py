@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,10 @@ def check_alike(act: str, a: StateRule, b: StateRule) -> None:
         one, other = (describe_value(side.settings[differing[0]]) for side in (a, b))
         raise ValueError(f"{act}: settings differ: {differing[0]} is {one} and {other}")
     if a.model != b.model:
-        same = a.model.name == b.model.name
-        remedy = ", which have other functions: pass the same Model object to both learners" if same else ""
+        remedy = ""
+        if a.model.name == b.model.name:
+            unlike = [f.name for f in fields(a.model) if getattr(a.model, f.name) != getattr(b.model, f.name, None)]
+            remedy = f", which differ in {', '.join(unlike) or 'type'}: pass the same model to both learners"
         raise ValueError(f"{act}: the learners differ in model: {a.model.name} and {b.model.name}{remedy}")
     if a.dtype != b.dtype:
         raise ValueError(f"{act}: the learners differ in dtype: {a.dtype} and {b.dtype}")

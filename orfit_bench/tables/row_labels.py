@@ -70,6 +70,8 @@ def _are_equal(a: Any, b: Any) -> bool:
 def _check_dimensions(X: Any, value: Any, argument: str, axes: int) -> None:
     """Raise ValueError if a DataArray has the row dimensions in another order, or X has its columns among them."""
     want, got = X.dims[:axes], value.dims[:axes]
+    if not got:
+        return  # no rows, which is refused elsewhere
     if got[0] in X.dims and set(got).isdisjoint(want):
         others = ", ".join(repr(dim) for dim in X.dims if dim not in got)
         raise ValueError(

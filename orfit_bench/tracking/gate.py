@@ -66,8 +66,7 @@ class Gate:
         Raises ValueError if neither commit has the requested methods or backends, or if the file of stored trajectories
         cannot be read.
         """
-        if own := self._own_trajectories():
-            workloads.read_trajectories(own)  # before anything is measured
+        workloads.read_trajectories(self._own_trajectories())  # before anything is measured
         with self._processes() as processes:
             keys, found = self._keys(processes)
             self._compile(keys)

@@ -294,6 +294,18 @@ class TestTargetsOfTheTestSet:
         status, reason, _ = self.status(plugin, np.zeros(60), (X, np.zeros(20)))
         assert (status, "ValueError: test X[7, 1] is nan" in reason) == ("failed", True)
 
+    def test_texts_of_the_test_set_are_named_so(self, plugin):
+        status, reason, _ = self.status(plugin, np.zeros(60), (self.X[:20].to_numpy().astype("U8"), np.zeros(20)))
+        assert (status, "TypeError: test X: got" in reason) == ("failed", True)
+
+    def test_missing_numbers_of_a_large_test_table_are_counted_from_its_part(self, plugin, monkeypatch):
+        monkeypatch.setattr("orfit_bench.bench.error.ROWS", 8)
+        X = self.X[:20].copy()
+        X.iloc[13, 1] = np.nan
+        _, reason, _ = self.status(plugin, np.zeros(60), (X, np.zeros(20)))
+        assert "test X[5, 1] is nan" in reason
+        assert "(rows are counted from row 8)" in reason
+
     @pytest.mark.parametrize("dtype", ["U8", "O", "complex128"])
     def test_texts_and_complex_numbers_are_no_targets(self, plugin, dtype):
         y = self.X["a"].to_numpy()

@@ -140,6 +140,11 @@ class TestCompare:
         with pytest.raises(ValueError, match=r"differ in stream_n: \d+ and 7; stream_path: None and a.csv"):
             comparison.changes(one, moved)
 
+    def test_a_change_between_infinities_is_seen(self, measured):
+        up, down = (changed(measured, "rls", test_error=sign * math.inf) for sign in (1, -1))
+        assert [c.worse for c in comparison.changes(down, up)] == [True]
+        assert [c.worse for c in comparison.changes(up, down)] == [False]
+
     def test_metrics_without_a_declaration_are_named(self, measured, tmp_path):
         older = measured.assign(my_metric=("cell", np.ones(measured.sizes["cell"])))
         of = files(tmp_path, a=older, b=older.assign(my_metric=2 * older["my_metric"]), c=measured)

@@ -47,7 +47,7 @@ class TestList:
             ("drift", "root mean square length of one step"),
             ("numpy", "available"),
             ("forgetting", "lower is better"),
-            ("deviation", "compare ignores: changes by a factor of up to 10 and values up to 1e-12"),
+            ("deviation", "compare ignores: changes by a factor of up to 10 and changes between values up to 1e-12"),
             ("throughput", "compare ignores: any change"),
         ],
     )

@@ -103,3 +103,22 @@ def test_rounds_cut_sparse_rows_and_labelled_rows_by_position(rounds: int) -> No
         np.testing.assert_allclose(ob.learn("lms", [pair], rounds=rounds, **HERE).array("w"), want, rtol=1e-12)
     with pytest.raises(TypeError, match=r"format coo, want csr: pass X.tocsr\(\)"):
         ob.learn("lms", [(csr_matrix(X).tocoo(), y)], rounds=rounds, **HERE)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ((X, csr_matrix(y[:, None])), "y: got a sparse array"),
+        ((X, 3.0), "y is float, want an array"),
+        ((X, np.array(3.0)), "y is ndarray, want an array"),
+        ((X, {"a": y}), "y is dict, want an array"),
+    ],
+)
+def test_rounds_refuse_what_has_no_rows(pair: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ob.learn("lms", [pair], rounds=2, **HERE)
+
+
+def test_targets_that_a_subspace_does_not_use_may_be_in_another_order() -> None:
+    table = TABLE[list("abc")]
+    assert ob.learn("oja", [(table, TABLE["y"].sort_values())], n_components=2, **HERE).n_samples_seen_ == 12

@@ -139,3 +139,19 @@ def test_generators_are_refused_whatever_loads_them(make: Any) -> None:
             TypeError, match=r"'mine'.*X is generator, want an array, or an object with a length and slices"
         ):
             loaded.load()
+
+
+class Unreadable:
+    """Rows whose file cannot be decoded."""
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, rows: slice) -> Any:
+        return b"\xff".decode()
+
+
+@pytest.mark.parametrize("data", [Data(X, y, test=(Unreadable(), y)), Data({"a": y}, y), Data(X, {0: 1})])
+def test_rows_that_cannot_be_taken_are_refused(data: Data) -> None:
+    with pytest.raises(TypeError, match=r"stream 'mine'.* is .*, want an array, or an object with a length"):
+        Stream("mine", "", lambda: data).load()

@@ -33,7 +33,7 @@ REFUSED = {
     "model": (lambda: (lms(), lms(model=CUBIC)), "differ in model"),
     "functions of a model": (
         lambda: (lms(model=CUBIC), lms(model=replace(CUBIC, predict=lambda w, X: CUBIC.predict(w, X)))),
-        "which have other functions: pass the same Model object to both",
+        "cubic and cubic, which differ in predict: pass the same model to both learners",
     ),
     "start": (lambda: (lms(), lms(initial_weights=[0.0, 0, 1])), "started from different initial_weights"),
     "waiting here": (lambda: (of("orfit", batch_size=3), ob.create("orfit", batch_size=3)), "pending rows"),

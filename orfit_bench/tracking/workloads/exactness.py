@@ -33,15 +33,16 @@ def relative(got: Array, want: Array) -> float:
 
 def stored_trajectory(method: str, source: Path | None = None) -> dict[str, Array]:
     """Return the stored trajectory of a method on the reference backend. Raises `Missing` if there is none."""
-    stored = read_trajectories(source or TRAJECTORIES)
+    stored = read_trajectories(source)
     found = {name.partition("/")[2]: stored[name] for name in stored if name.startswith(f"{method}/")}
     if not found:
         raise Missing(f"no trajectory of {method} is stored: freeze it, in a commit of its own (docs/tracking.md)")
     return found
 
 
-def read_trajectories(source: Path) -> dict[str, Array]:
+def read_trajectories(source: Path | None = None) -> dict[str, Array]:
     """Return all arrays of a file of trajectories, by "method/field". Raises ValueError if it cannot be read."""
+    source = source or TRAJECTORIES
     try:
         with source.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
