@@ -232,7 +232,7 @@ def _ignored(metric: Metric) -> str:
         return "any change"
     share = f"changes by up to {100 * limit:g} %" if limit < 1 else f"changes by a factor of up to {1 + limit:g}"
     small = f"changes between values up to {metric.floor:g}"
-    return " and ".join([*([share] if limit else []), *([small] if metric.floor else [])]) or "no change"
+    return " and ".join(text for text, ignored in ((share, limit), (small, metric.floor)) if ignored) or "no change"
 
 
 def _experiment(known: Registry, experiment: Experiment) -> Iterator[RenderableType]:

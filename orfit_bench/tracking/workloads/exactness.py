@@ -33,19 +33,21 @@ def relative(got: Array, want: Array) -> float:
 
 def stored_trajectory(method: str, source: Path | None = None) -> dict[str, Array]:
     """Return the stored trajectory of a method on the reference backend. Raises `Missing` if there is none."""
-    stored = read_trajectories(source)
-    found = {name.partition("/")[2]: stored[name] for name in stored if name.startswith(f"{method}/")}
+    found = {name.partition("/")[2]: array for name, array in read_trajectories(source, f"{method}/").items()}
     if not found:
         raise Missing(f"no trajectory of {method} is stored: freeze it, in a commit of its own (docs/tracking.md)")
     return found
 
 
-def read_trajectories(source: Path | None = None) -> dict[str, Array]:
-    """Return all arrays of a file of trajectories, by "method/field". Raises ValueError if it cannot be read."""
+def read_trajectories(source: Path | None = None, prefix: str = "") -> dict[str, Array]:
+    """Return the arrays of a file of trajectories whose names, "method/field", begin with the prefix.
+
+    Raises ValueError if the file cannot be read.
+    """
     source = source or TRAJECTORIES
     try:
         with source.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            return {name: file[name] for name in file.files if name.startswith(prefix)}
     except Exception as error:  # NumPy raises many kinds for damaged files
         raise ValueError(
             f"{source}: cannot be read as stored trajectories ({error}): restore it from an earlier commit, or freeze "
