@@ -23,7 +23,7 @@ LIMITS = {
     "orfit": lambda d, c, m: ((8 * m + 4 * c + 4) * d, (2 * m + 2 + 2 * c) * d),  # the rotation delayed
     "orfit, unlimited": lambda d, c, m: ((4 * m + 4 * c + 4) * d, (2 + 2 * c) * d),
     "rls": lambda d, c: (3 * d**2, 2 * d**2 / BLOCK),  # P X' and one triangle of P - V'V
-    "rls, a row a call": lambda d, c: (3 * d**2, 2 * d**2),
+    "rls, one row per call": lambda d, c: (3 * d**2, 2 * d**2),
     "ridge": lambda d, c: (d**2 + 2 * d * c, d**2 / BLOCK + d),  # one triangle of X'X, and X'Y
     "class_rls": lambda d, c: (3 * d**2 + 4 * d * c, 2 * d**2 / BLOCK + 2 * d * c),
     "kalman": lambda d, c: (3 * d**2, 2 * d**2 / BLOCK),

@@ -76,7 +76,7 @@ CASES = [
     Case("rls", {"d": 128} | ONE, {}, baselines.rls, 13, None),
     Case("rls", {"d": 784} | ONE, {}, baselines.rls, 19, 0.75),
     Case("rls", {"d": 2048} | ONE, {}, baselines.rls, 40, 0.75),
-    Case("rls, a row a call", {"d": 784} | ONE, {}, baselines.rls, 8, 0.45, "row"),
+    Case("rls, one row per call", {"d": 784} | ONE, {}, baselines.rls, 8, 0.45, "row"),
     Case("kalman", {"d": 784} | ONE, {"observation_noise": 0.1}, baselines.kalman, 12, 0.6),
     Case("kalman, transition", {"d": 784} | ONE, moving(784), baselines.kalman, 1.3, 0.9, rows=4),
     Case("kalman, smooth", {"d": 128} | ONE, moving(128), baselines.smooth, 2.2, 0.9, "smooth", rows=100),

@@ -103,7 +103,8 @@ def comparisons() -> Iterator[tuple[str, list[Case], float]]:
             yield f"apa {name}, 128 taps, order {order}, chunks", in_chunks(*rows_of(name, 4096, 128), order), 10.0
     for d in (16, 128, 784):
         for order in (4, 16):
-            yield f"apa d={d}, order {order}, a row a call", one_row_per_call(*rows_of("noise", 1024, d), order), 5.0
+            rows = rows_of("noise", 1024, d)
+            yield f"apa d={d}, order {order}, one row per call", one_row_per_call(*rows, order), 5.0
 
 
 def main() -> None:

@@ -83,7 +83,7 @@ def comparisons() -> Iterator[tuple[str, list[Case], float]]:
     for dense in (False, True):
         for d, n, wanted in ((2, 2000, 5.0), (16, 2000, 5.0), (128, 200, 1.5)):
             motion = "dense transition" if dense else "at rest"
-            yield f"kalman d={d}, {motion}, a row a call", one_row_per_call(n, d, dense), wanted
+            yield f"kalman d={d}, {motion}, one row per call", one_row_per_call(n, d, dense), wanted
     for d, n in ((2, 4000), (16, 4000)):
         yield f"kalman d={d}, dense transition, whole series", full_series(n, d, False), 2.0
     for d, n, wanted in ((2, 4000, 2.0), (16, 2000, 2.0), (128, 100, 1.5)):
