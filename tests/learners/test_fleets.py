@@ -293,6 +293,8 @@ def test_members_are_added_removed_and_merged():
 def test_what_has_no_fleets_says_why():
     with pytest.raises(ob.UnavailableError, match="orfit on numpy lacks fleets"):
         ob.fleet("orfit", 2, backend="numpy")
+    with pytest.raises(ob.UnavailableError, match="gp on numba lacks fleets"):
+        ob.fleet("gp", 2, backend="numba")
     with pytest.raises(TypeError, match="no setting 'ridg'"):
         ob.fleet("rls", 2, backend="numpy", ridg=[1.0, 2.0])
 

@@ -144,7 +144,6 @@ def fleet_from_header(head: Mapping[str, Any], arrays: dict[str, Any], backend: 
 def _create_fleet(members: Members, state: FleetState | None = None) -> Fleet:
     """The fleet of these members; UnavailableError or ValueError if they cannot form one."""
     rule = members.shared
-    require_fleets(rule.kernel, rule.method, rule.backend)
     if rule.dtype.kind == "c":
         raise UnavailableError("fleets learn real numbers only: use single learners for complex ones")
     if not rule.is_linear:
@@ -225,6 +224,8 @@ def _members(
         backend = choose_backend(found, ["float32"] if dtype_name(dtype) == "float32" else [], {})
         if backend == COMPILED and fleet_absence(registry().kernel(backend, found.name), found):
             backend = REFERENCE
+    chosen = registry().backends.find(backend)
+    require_fleets(registry().kernel(backend, found.name), found, chosen)
     first = {name: values[0] for name, values in varying.items()}
     try:
         one = create(found.name, backend=backend, dtype=dtype, initial_weights=weights, **{**shared, **first})
@@ -250,6 +251,6 @@ def _members(
                 raise ValueError(f"{found.name}, member {i}: {reason}")
     for name, values in checked.items():
         for i, value in enumerate(values):
-            require_settings(one.rule.kernel, found, one.rule.backend, {name: value})
+            require_settings(one.rule.kernel, found, chosen, {name: value})
             refuse_lost_numbers(f"{found.name}, member {i}", [known[name]], {name: value}, one.rule.dtype)
     return Members(one.rule, size, checked)
