@@ -11,7 +11,7 @@ from helpers.plugins import Plugin
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import LINEAR, Absent, Backend, Metric
+from orfit_bench.spec import LINEAR, Absent, Backend, Metric, Stream
 from orfit_bench.spec.result_names import RESULT_NAMES
 
 
@@ -64,6 +64,22 @@ def test_a_metric_with_a_name_of_the_results_is_refused(name: str) -> None:
     metric = Metric(name, "", "always 1", "1", "", "lower", lambda record: 1.0)
     plugin = SimpleNamespace(SPEC_VERSION=(1, 0), metrics=ob.hookimpl(lambda: (metric,)))
     with pytest.raises(ob.PluginError, match=f"plugin 'mine': .*hook metrics: the results have '{name}' already"):
+        ob.register(plugin, "mine")
+
+
+@pytest.mark.parametrize(
+    ("hook", "declared", "message"),
+    [
+        ("metrics", Metric("x", None, "", "", "", "lower", float), "Metric 'x': unit=None, want a string"),
+        ("metrics", Metric("x", "", "", "", "", "lower", 3), "Metric 'x': measure=3, want a function"),
+        ("metrics", Metric("x", "", "", "", "", "lower", float, memory=4), "Metric 'x': memory=4, want a function"),
+        ("backends", Backend("x", "", dict, complete="yes"), "Backend 'x': complete='yes', want True or False"),
+        ("streams", Stream("x", "", make="rows"), "Stream 'x': make='rows', want a function"),
+    ],
+)
+def test_fields_of_declarations_have_their_types(hook: str, declared: Any, message: str) -> None:
+    plugin = SimpleNamespace(SPEC_VERSION=(1, 0), **{hook: ob.hookimpl(lambda: (declared,))})
+    with pytest.raises(ob.PluginError, match=f"plugin 'mine': .*hook {hook}: {message}"):
         ob.register(plugin, "mine")
 
 
