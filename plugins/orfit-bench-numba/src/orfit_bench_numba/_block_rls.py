@@ -23,6 +23,9 @@ from orfit_bench_numba._covariance_row import is_missing, scale_errors
 from orfit_bench_numba._precision_guard import copy, is_clearly_safe, judge, measure_rounding
 from orfit_bench_numba._symmetric import downdate_lower, multiply_lower
 
+STRIP = 24
+"""Number of columns of S that are computed at a time, down to the diagonal: only its upper triangle is needed."""
+
 
 def learn_block(
     P: Array,
@@ -41,7 +44,10 @@ def learn_block(
     """
     b, gaps = len(X), np.isnan(Y).any(axis=1)
     multiply_lower(X, P, V)
-    S = V @ X.T
+    S = np.zeros((b, b), X.dtype)
+    for i in range(0, b, STRIP):
+        end = min(i + STRIP, b)
+        np.matmul(V[:end], X[i:end].T, out=S[:end, i:end])
     V[gaps], S[gaps], S[:, gaps] = 0, 0, 0
     S.flat[:: b + 1] += np.where(gaps, 1, noise * limits.ff ** np.arange(b, dtype=X.dtype))
     if not factor(S):
