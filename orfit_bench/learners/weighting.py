@@ -133,8 +133,9 @@ def repetitions(weights: HostArray, dtype: np.dtype[Any]) -> tuple[HostArray, Ho
 
 
 def signed_roots(weights: HostArray, dtype: np.dtype[Any]) -> HostArray:
-    """The roots of the weights with their signs, 0 where the root is too small for the dtype."""
-    roots: HostArray = np.copysign(np.sqrt(np.abs(weights)), weights).astype(dtype)
+    """The roots of the weights with their signs, 0 where rows multiplied by the root would lose digits in the dtype."""
+    sizes, info = np.sqrt(np.abs(weights)), np.finfo(dtype)
+    roots: HostArray = np.copysign(np.where(sizes > info.tiny / info.eps, sizes, 0), weights).astype(dtype)
     return roots
 
 

@@ -148,7 +148,8 @@ def run_mutants(
     chosen = set(sorted(mutants)[: total if sample is None else sample])  # keys are digests: their order is random
     mutants = {key: item for key, item in mutants.items() if key in chosen}
     journal = Journal(output, {"orfit_bench": __version__})
-    kept = _read_results(journal, digest_of_tests(sources))
+    tests = digest_of_tests(sources)  # before the first verdict: files may change during the run
+    kept = _read_results(journal, tests)
     done = {key: kept[key] for key in mutants if key in kept}
     resumed = len(done)
     progress(resumed, len(mutants), None)
@@ -160,7 +161,7 @@ def run_mutants(
             while waiting and len(pool.running) < workers:
                 pool.start(*waiting.pop(0))
             for key, result in pool.ended():
-                journal.write({"key": key, "tests": digest_of_tests(sources), **asdict(result)})
+                journal.write({"key": key, "tests": tests, **asdict(result)})
                 done[key] = result
                 progress(len(done), len(mutants), result)
             time.sleep(0.01)

@@ -69,9 +69,13 @@ class StreamingModel:
         }
 
 
+REAL = (int, float, np.integer, np.floating, np.bool_)
+"""The types of a target of regression."""
+
+
 def check_target(value: Any) -> None:
     """Raise ValueError or TypeError unless a target is a finite number."""
-    if not isinstance(value, (int, float, np.number, np.bool_)):
+    if not isinstance(value, REAL):
         raise TypeError(f"the target is {value!r}, of type {type(value).__name__}, want a number")
     if not np.isfinite(value):
         raise ValueError(f"the target is {value}: want a finite number; leave out the row")
@@ -81,4 +85,4 @@ def as_float(value: Any) -> float:
     """A target as a float."""
     if type(value) is float:
         return value
-    return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else value
+    return float(value) if isinstance(value, REAL) else value

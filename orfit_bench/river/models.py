@@ -48,7 +48,7 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
         check_rows_agree(X, y, "y")
         rows = self._rows(X)
         with named_columns(X):
-            self._learner.partial_fit(rows, y.to_numpy(dtype=np.float64))
+            self._learner.partial_fit(rows, y)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Predict the targets of the rows of a table."""
@@ -100,6 +100,9 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
             self._forget_new_labels()
             check_finite(x)
             raise
+        except ArithmeticError:  # the row diverged
+            self._forget_new_labels()
+            raise
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
@@ -108,7 +111,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         try:
             with named_columns(X):
                 self._learner.partial_fit(rows, [self._number(label) for label in y])
-        except ValueError:
+        except (TypeError, ValueError, ArithmeticError):
             self._forget_new_labels()
             raise
 

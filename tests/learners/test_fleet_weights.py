@@ -123,12 +123,13 @@ def test_prequential_of_a_fleet_refuses_weight_zero() -> None:
         ob.fleet("rls", SIZE, backend="numpy").prequential(X, y, sample_weight=weights)
 
 
+@pytest.mark.parametrize("weight", [1e-85, 1e-100])
 @pytest.mark.parametrize("method", ["rls", "class_rls"])
-def test_prequential_refuses_a_weight_whose_root_is_zero(method: str) -> None:
+def test_prequential_refuses_a_weight_whose_root_counts_as_zero(method: str, weight: float) -> None:
     X, y, _ = rows_of(method, SIZE, ROWS)
     fleet, weights = ob.fleet(method, SIZE, backend="numpy", dtype="float32"), np.ones((SIZE, ROWS))
-    weights[1, 2] = 1e-100
-    with pytest.raises(ValueError, match=re.escape("sample_weight[1, 2] is 1e-100: a fleet predicts only the rows")):
+    weights[1, 2] = weight
+    with pytest.raises(ValueError, match=re.escape(f"sample_weight[1, 2] is {weight}: a fleet predicts only the rows")):
         fleet.prequential(X, y, sample_weight=weights)
     assert not fleet.n_samples_seen_.any()
     assert fleet.partial_fit(X, y, sample_weight=weights).n_samples_seen_.tolist() == [ROWS] * SIZE

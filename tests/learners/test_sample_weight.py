@@ -190,6 +190,15 @@ def test_weights_too_small_for_the_dtype_count_as_zero():
     np.testing.assert_array_equal(weights_of(learner.partial_fit(X, y, sample_weight=np.full(30, 1e-300))), before)
 
 
+@pytest.mark.parametrize("weight", [1e-60, 1e-70, 1e-80, 1e-88, 1e-100])
+@pytest.mark.parametrize("name", ["rls", "ridge"])
+def test_rows_of_tiny_weights_are_predicted_with_all_digits(name, weight):
+    learner = ob.create(name, dtype="float32").partial_fit(X[:20], y[:20])
+    expected = learner.predict(X[20:23])
+    found = learner.prequential(X[20:23], y[20:23], sample_weight=np.full(3, weight))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_a_weight_that_overflows_the_dtype_is_refused_by_name(dtype):
     learner, message = (

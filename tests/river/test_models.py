@@ -295,6 +295,27 @@ def test_the_label_of_a_refused_row_stays_unknown(many):
     assert set(model.predict_proba_one({"a": 1.0})) == {"first", "third"}
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_the_label_of_a_row_that_diverged_stays_unknown(many):
+    model = ESTIMATORS["class_rls"]()
+    model.learn_one({"a": 1.0}, "first")
+    table = pd.DataFrame({"a": [1e308]}), pd.Series(["second"])
+    learn, rows = (model.learn_many, table) if many else (model.learn_one, ({"a": 1e308}, "second"))
+    with pytest.raises(ob.DivergedError):
+        learn(*rows)
+    model.learn_one({"a": -1.0}, "third")
+    assert set(model.predict_proba_one({"a": 1.0})) == {"first", "third"}
+
+
+def test_labels_before_one_that_cannot_be_a_key_stay_unknown():
+    model = ESTIMATORS["class_rls"]()
+    model.learn_one({"a": 1.0}, "first")
+    with pytest.raises(TypeError, match=r"the label is \['c'\]"):
+        model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(["second", ["c"]], dtype=object))
+    model.learn_one({"a": -1.0}, "third")
+    assert model.predict_one({"a": -1.0}) == "third"
+
+
 def test_rows_are_dictionaries_and_names_are_suggested():
     with pytest.raises(TypeError, match="got list, want a row as a dictionary"):
         ESTIMATORS["rls"]().learn_one([1.0, 2.0], 3.0)
@@ -302,10 +323,21 @@ def test_rows_are_dictionaries_and_names_are_suggested():
         ESTIMATORS["RLS"]
 
 
-@pytest.mark.parametrize(("target", "error"), [(float("nan"), ValueError), ("x", TypeError), (None, TypeError)])
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [(float("nan"), ValueError), ("x", TypeError), (None, TypeError), (np.complex128(1 + 2j), TypeError)],
+)
 def test_the_target_is_named(target, error):
     with pytest.raises(error, match="the target is "):
         ESTIMATORS["rls"]().learn_one({"a": 1.0}, target)
+
+
+@pytest.mark.parametrize("targets", [[1 + 2j, 1], ["1.5", "2"], pd.to_datetime(["2020", "2021"])])
+def test_targets_of_a_table_are_real_numbers(targets):
+    model = ESTIMATORS["rls"]()
+    with pytest.raises(TypeError, match="y: got a column of dtype .*, want real numbers"):
+        model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(targets))
+    assert model.predict_one({"a": 1.0}) == 0
 
 
 def test_rows_without_features_before_the_first_feature() -> None:
