@@ -20,7 +20,7 @@ failures     make each file operation fail in each way, and count what is lost (
 kills        kill commands at random moments, run them again, and compare the results (half an hour)
 simulate     simulate runs that are killed, fail and compete for one output, a thousand seeds (one minute)
 mutants      run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
-redundancy   count how many checks of the kit notice mutants of the reference kernels, and faults (five minutes)
+redundancy   count how many checks of the kit notice mutants of kernels or learner code, and faults (five minutes)
 wheels       build all distributions and test the wheels in a clean environment
 ci           run everything that CI runs
 python       start the Python of the environment
@@ -247,7 +247,7 @@ def kills(*arguments: str) -> None:
 
 
 def redundancy(*arguments: str) -> None:
-    """Count the checks that notice mutants; arguments are methods, --mutants and --seed."""
+    """Count the checks that notice mutants; arguments are methods, --backend, --module, --mutants and --seed."""
     set_up("test", "mutation")
     trial("redundancy", *arguments)
 

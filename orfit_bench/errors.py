@@ -110,7 +110,9 @@ def suggest(name: object, known: Iterable[str], synonym: str | None = None, how:
     three nearest. `how` says how the synonym is used.
     """
     known = sorted(known)
-    near = [synonym] if synonym else get_close_matches(str(name).lower(), known, 1)
+    given = str(name).lower()
+    close = sorted(get_close_matches(given, known), key=lambda other: sorted(other) != sorted(given))  # swapped letters
+    near = [synonym] if synonym else close
     meant = f" Did you mean {near[0]!r}{how and ', ' + how}?" if near else ""
     if near and len(known) > MANY_NAMES:
         return f".{meant}"

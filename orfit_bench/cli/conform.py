@@ -77,7 +77,8 @@ def conform_command(
 ) -> None:
     """Check that implementations match their declarations.
 
-    NAME is a method, a backend, a plugin or a distribution. Without NAME everything installed is checked.
+    NAME is a method, backend, stream, metric, experiment, plugin or distribution. Without NAME everything installed is
+    checked.
 
     Some checks apply to every learner: results do not depend on chunking, a copy behaves like the original, the kernel
     agrees with the reference, rejected input leaves the learner unchanged. Others are the laws (theorems) of a method.
@@ -144,6 +145,9 @@ def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
     from orfit_bench.report.conformance import checks_table
 
     pairs = validate_selection(names, chosen["backends"], chosen["dtypes"], chosen["only"], chosen["seed"])
+    if not pairs:
+        say("No checks of learners: streams, metrics and experiments are compared with their declarations.")
+        return
     methods = dict.fromkeys(method for _, method in pairs)
     found = {one.name: one for method in methods for one in checks_of(method)}
     show(checks_table([one for one in found.values() if not chosen["only"] or one.name in chosen["only"]]))

@@ -22,8 +22,8 @@ def list_command(name: str | None) -> None:
 
     Without NAME, list all methods with the backends that support them, and all backends, streams, metrics and plugins.
     With the NAME of a method, show its formulas, settings, state, laws with their sources, and cost; with the NAME of a
-    backend, stream or metric, show its description and settings; with the NAME of a plugin, its state and what it
-    supplies.
+    backend, its methods; of a stream, its source and settings; of a metric, its formula; of an experiment, its source
+    and data; of a plugin, its state and what it supplies.
 
     \b
     Examples:

@@ -92,15 +92,16 @@ def run_command(
     A cell is one measurement: a method with its settings on a backend and a stream. The results are printed in one
     table per kind of error and written to OUTPUT.
 
-    Without --stream, each method runs on streams that match its kind: rotated_digits and drift for regression,
-    class_digits for classification, digits_pca for subspace methods. It is an error to combine a method with a stream
-    that it cannot learn.
+    Without --stream, each method runs on streams that match its kind: rotated_digits and drift for regression
+    and filters, class_digits for classification, digits_pca for subspace methods. It is an error to combine a method
+    with a stream that it cannot learn.
 
-    With --data, methods run on the rows of a file: .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr, local or
-    by URL, read in batches. All columns but the --target are features. A target column of strings is used for
-    classification, one of numbers for regression; integers are numbers unless a classification method is named. String
-    columns require --one-hot, missing values --indicators. --categorical encodes a named column of strings, integers or
-    booleans in the same way as --one-hot. --gaps keeps rows without a target, for filters.
+    With --data, methods run on the rows of a file, local or by URL, read in batches: CSV (.csv, .csv.gz, .tsv), Parquet
+    (.parquet, .pq), Arrow (.arrow, .arrows, .ipc, .feather), NumPy (.npy) or Zarr (.zarr). All columns but the --target
+    are features. A target column of strings is used for classification, one of numbers for regression; integers are
+    numbers unless a classification method is named. String columns require --one-hot, missing values --indicators.
+    --categorical encodes a named column of strings, integers or booleans in the same way as --one-hot. --gaps keeps
+    rows without a target, for filters.
 
     Each cell runs in a fresh process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
     run is resumed by giving the same command again. --method, --backend, --stream, --target, --drop,

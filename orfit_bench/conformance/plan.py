@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from orfit_bench.conformance import (
     checks,  # noqa: F401  # registers the checks
@@ -137,8 +138,8 @@ def _pairs_of_plugin(name: str, everything: list[Pair]) -> list[Pair]:
     if not found and any(name in table for table in (known.streams, known.metrics, known.experiments)):
         return []
     if not found:
-        plugins = {p.name for p in known.plugins}
-        near = suggest(name, {*known.methods, *known.backends, *plugins})
+        tables = known.methods, known.backends, known.streams, known.metrics, known.experiments
+        near = suggest(name, {*chain(*tables), *(p.name for p in known.plugins)})
         raise ValueError(f"no method, backend, plugin, stream, metric or experiment is named {name!r}{near}")
     if broken := [p for p in found if p.state != "ok"]:
         raise ValueError(f"plugin {name!r} is {broken[0].state}: {broken[0].reason}")

@@ -142,7 +142,8 @@ class Report:
 
         failed = map(str, failures(self.results))
         notes = [f"note: {line}" for line in self.notes()]
-        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out, *notes])
+        declared = f"; declarations checked: {self.n_declared}" if self.n_declared else ""
+        return "\n".join([f"{self.verdict}: {counts}{declared}", *self.problems, *failed, *unproven, *left_out, *notes])
 
     def notes(self) -> Iterator[str]:
         """The notes of passed checks about laws that prove nothing, once for each method."""

@@ -46,7 +46,8 @@ def conform(
     Parameters
     ----------
     *names : str
-        Methods, backends, plugins or distributions. Default: everything installed or registered.
+        Methods, backends, streams, metrics, experiments, plugins or distributions. Default: everything installed or
+        registered.
     backends : sequence of str
         Check only on these backends.
     dtypes : sequence of {"float64", "float32", "complex128", "complex64"}

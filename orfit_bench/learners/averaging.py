@@ -55,7 +55,7 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
         raise TypeError(f"average: got {type(learners).__name__}, want a list of learners")
     learners = list(learners)
     if not learners:
-        raise ValueError("average: got no learners")
+        raise ValueError("average: got no learners, want at least one")
     if strange := [type(a).__name__ for a in learners if not isinstance(a, Learner)]:
         raise TypeError(f"average: got {strange[0]}, want a list of learners")
     counts = [1.0] * len(learners) if rows is None else _counts(rows, len(learners))

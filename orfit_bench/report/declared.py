@@ -189,9 +189,11 @@ def _cost(method: Method) -> str:
     settings: dict[str, Any] = {s.name: s.check(s.default) for s in method.settings}
     sizes = SIZES | {dim: length(settings, SIZES) for dim, length in method.state.lengths.items()}
     flops, floats = method.theory.cost.flops(settings, sizes), method.theory.cost.floats(settings, sizes)
-    at = "100 parameters, 1 output" + (", 10 stored directions" if method.state.growth else "")
+    growth = method.state.growth
+    grows = any(growth.dim in f.dims and f.when(settings) for f in method.state.fields) if growth else False
+    at = "100 parameters, 1 output" + (", 10 stored directions" if grows else "")
     at = "a layer of 100 inputs, 1 output" if method.state.layered else at
-    return f"{flops:,.0f} flops, {floats:,.0f} numbers read or written ({at}; default settings)"
+    return f"{flops:,.0f} flops, at least {floats:,.0f} numbers read or written ({at}; default settings)"
 
 
 def _capabilities(method: Method) -> str:

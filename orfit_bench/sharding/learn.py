@@ -46,7 +46,8 @@ def learn(
         A cluster of Dask on which the tasks run (extra `dask`). By default they run in processes of this machine. A
         collection of Dask is computed where the tasks run; one that a cluster holds needs the client of this cluster.
     rounds : int, optional
-        Only for methods whose merge is an average: the number of averages. In each round every learner starts from the
+        Only for methods whose merge is an average: the number of averages; only 1 for those that declare no average
+        between rounds. In each round every learner starts from the
         last average and learns the next part of its shard; the average weights each learner by the rows that it has
         learned in the round. The last average is the result. Shards are read again in each round.
     target : str or list of str, optional
@@ -68,8 +69,9 @@ def learn(
     Raises
     ------
     ValueError
-        If the method has no merge, if its merge is an average and `rounds` is not given, if there are no shards, or if
-        a cluster of Dask holds them and no client is given.
+        If there are several shards and the method has no merge, or its merge is an average and `rounds` is not given;
+        if `rounds` is given for another method, or is above 1 for one without averages between rounds; if there are no
+        shards; or if a cluster of Dask holds them and no client is given.
     TypeError
         If `shards` is neither a list nor a Dask collection, or if shards have no targets.
     UnavailableError

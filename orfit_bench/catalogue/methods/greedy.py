@@ -17,7 +17,7 @@ METHOD = Method(
     name="greedy",
     summary="predict the target of the last row, regardless of the features (baseline)",
     use_when="You need the baseline of complete forgetting: any useful learner must predict better than the last "
-    "label. It also predicts well if targets change slowly compared with the rate of rows.",
+    "target. It also predicts well if targets change slowly compared with the rate of rows.",
     avoid_when="The prediction should depend on the features: it never does.",
     formulas="f <- y",
     source="thesis, section 5.1",

@@ -22,7 +22,7 @@ def measure(record: Record) -> float | None:
 METRIC = Metric(
     name="regret",
     unit="target^2",
-    summary="a-priori errors beyond the best linear model's",
+    summary="squared a-priori errors minus the best model's",
     formula="sum_i e_i^2 - min_w sum_i |y_i - x_i'w|^2, e_i the a-priori errors of the first pass",
     source="survey, section II (regret; its sum runs over eps_i^2), with the best linear model in hindsight subtracted",
     better="lower",

@@ -20,7 +20,7 @@ def make(n: int, seed: int) -> Data:
 
 DIGITS_PCA = Stream(
     "digits_pca",
-    "1,797 real digits of 8 x 8 pixels without labels, centred by the mean of those learned",
+    "1,797 real digits of 8 x 8 pixels without labels, centred by the mean of the learned images",
     make,
     (LEARNED, SEED),
     source=SOURCE,

@@ -37,7 +37,7 @@ def make(
 
 STATE_SPACE = Stream(
     "state_space",
-    "observations of a moving state, the linear Gaussian model; the same settings of kalman are the true ones",
+    "observations of the moving state of a linear Gaussian model; kalman with the same settings has its true values",
     make,
     (rows(2000), features(4), OUTPUTS, *SETTINGS, SEED),
     source="synthetic: survey, eq. (LGM), with multiples of the identity for A, Q and R",

@@ -54,8 +54,12 @@ class FilterEstimates(Regressor):
         ----------
         X : array_like, shape (n, d)
             Rows.
-        transition, process_noise, observation_noise, control : array_like, optional
-            Transition, noises and control of the next step. Default: the settings.
+        transition, process_noise : array_like, shape (), (p,) or (p, p), optional
+            Transition and noise of the move to the next step, the same for all rows. Default: the settings.
+        observation_noise : float, optional
+            Variance of each observation. Default: the setting.
+        control : array_like, shape (p,) or (p, c), optional
+            Added to the state by this move. Default: zero.
         return_std : bool, default False
             Whether the standard deviations of the observations, noise included, are returned too.
 

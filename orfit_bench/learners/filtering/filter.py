@@ -48,7 +48,8 @@ class Filter(FilterEstimates):
         transition, process_noise : array_like, shape (n,) or (n, p, p), optional
             Transition and noise of the move to each row: multiples of the identity, or matrices. Default: the settings.
         observation_noise : array_like, shape (n,), optional
-            Variance of each observation; on a model with c outputs also (n, c) or (n, c, c). Default: the setting.
+            Variance of each observation; on a nonlinear model with c outputs also (n, c) or (n, c, c). Default: the
+            setting.
         control : array_like or table, shape (n, p) or (n, p, c), optional
             Added to the state by the move to each row; that of the very first row has no effect, since the state does
             not move before it. Default: zero. A table has the columns of X, in any order.
@@ -177,8 +178,8 @@ class Filter(FilterEstimates):
             Transition and noise of the move to this step: a multiple of the identity, a diagonal or a matrix. Default:
             the settings.
         observation_noise : array_like, shape (), (M,) or (M, M), optional
-            One variance for all observations, the variance of each, or their covariance. On a model with c outputs also
-            (M c,) or (M c, M c), with the outputs of a row next to each other. Default: the setting.
+            One variance for all observations, the variance of each, or their covariance. On a nonlinear model with c
+            outputs also (M c,) or (M c, M c), with the outputs of a row next to each other. Default: the setting.
         control : array_like, mapping or Series, shape (p,) or (p, c), optional
             Added to the state by the move to this step. Default: zero.
 

@@ -123,7 +123,7 @@ def stack(learners: Iterable[Learner]) -> Any:
     """
     found = learners_of(learners, "stack")
     if not found:
-        raise ValueError("stack: got no learners")
+        raise ValueError("stack: got no learners, want at least one")
     rule = found[0].rule
     require_fleets(rule.kernel, rule.method, rule.backend)
     return _create_fleet(*stacked(found))
@@ -144,6 +144,7 @@ def fleet_from_header(head: Mapping[str, Any], arrays: dict[str, Any], backend: 
 def _create_fleet(members: Members, state: FleetState | None = None) -> Fleet:
     """The fleet of these members; UnavailableError or ValueError if they cannot form one."""
     rule = members.shared
+    require_fleets(rule.kernel, rule.method, rule.backend)
     if rule.dtype.kind == "c":
         raise UnavailableError("fleets learn real numbers only: use single learners for complex ones")
     if not rule.is_linear:
@@ -225,7 +226,8 @@ def _members(
         if backend == COMPILED and fleet_absence(registry().kernel(backend, found.name), found):
             backend = REFERENCE
     chosen = registry().backends.find(backend)
-    require_fleets(registry().kernel(backend, found.name), found, chosen)
+    if found.state.layered:  # before `create`, which would ask for a model
+        require_fleets(registry().kernel(backend, found.name), found, chosen)
     first = {name: values[0] for name, values in varying.items()}
     try:
         one = create(found.name, backend=backend, dtype=dtype, initial_weights=weights, **{**shared, **first})

@@ -1,4 +1,4 @@
-"""Greedy: predict the last label (thesis, section 5.1)."""
+"""Greedy: predict the last target (thesis, section 5.1)."""
 
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._transfers import Array

@@ -1,4 +1,4 @@
-"""Steps projected off a basis of earlier rows: icl, ogd, rls without memory, orfit without limit.
+"""Steps projected off a basis of earlier rows: icl, ogd, rls that forgets all, orfit without limit.
 
 The rows of a block are X = C U + L Q (see `_block_gram_schmidt`), so the step of row i, along q_i, changes the error
 of row j > i only by L_ji z_i: one triangular solve gives all errors of a block, and its rows are added to the basis

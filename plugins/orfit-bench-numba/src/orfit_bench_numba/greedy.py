@@ -1,4 +1,4 @@
-"""Greedy: predict the last label (thesis, section 5.1). Each target is read and written once: memory is the limit."""
+"""Greedy: predict the last target (thesis, section 5.1). Each target is read and written once: memory is the limit."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 
 @compiled("w R W")
 def predict_last(last: Array, Y: Array, out: Array) -> None:
-    """Write the predictions of all rows, if they are needed, and the last label."""
+    """Write the predictions of all rows, if they are needed, and the last target."""
     for i in range(len(out)):
         copy(out[i], last if i == 0 else Y[i - 1])
     copy(last, Y[-1])

@@ -1,4 +1,4 @@
-"""Greedy, declared in `orfit_bench/catalogue/methods/greedy.py` (thesis, section 5.1): predict the last label."""
+"""Greedy, declared in `orfit_bench/catalogue/methods/greedy.py` (thesis, section 5.1): predict the last target."""
 
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel_arguments import Params, State
