@@ -207,6 +207,16 @@ def load(path: str | Path) -> xarray.Dataset:
         If the file is damaged, or not a file of results of this version.
     MemoryError
         If there is not enough memory to read the file, and no damage was found before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from orfit_bench.bench import Suite, load, run
+    >>> path = Path(tempfile.mkdtemp(), "results.nc")
+    >>> suite = Suite(methods=["lms"], backends=["numpy"], streams=["regression"], rows=[50])
+    >>> _ = run(suite, path, isolate=False)
+    >>> load(path)["status"].values.tolist()
+    ['ok']
     """
     return checked(read(Path(path)), path)
 

@@ -101,6 +101,12 @@ def run(
         If `output` cannot be written. All errors are raised before anything is run.
     ConnectionError
         If the scheduler of the cluster is lost. Finished cells are stored: the same call resumes the run.
+
+    Examples
+    --------
+    >>> suite = Suite(methods=["lms"], backends=["numpy"], streams=["regression"], rows=[50])
+    >>> run(suite, isolate=False, progress=None)["status"].values.tolist()
+    ['ok']
     """
     suite = suite or Suite()
     planned = suite.cells()

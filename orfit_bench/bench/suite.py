@@ -233,6 +233,7 @@ def read(path: str | Path) -> Suite:
     Returns
     -------
     Suite
+        The suite, checked.
 
     Raises
     ------
@@ -240,6 +241,14 @@ def read(path: str | Path) -> Suite:
         If the file cannot be read.
     ValueError
         If it is not TOML, or not a valid suite.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "mine.toml")
+    >>> _ = path.write_text('methods = ["lms"]\\nstreams = ["regression"]\\nrows = [50, 100]\\n')
+    >>> read(path).rows
+    [50, 100]
     """
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))  # editors may begin a file with a mark

@@ -107,6 +107,12 @@ class Stream:
             For an unknown setting, if `make` returns something else, or if rows cannot be taken from it by slices.
         ValueError
             For a setting outside of its range, or if there are no rows, or rows without targets.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.streams()["regression"].load(n=20, d=3).X.shape
+        (20, 3)
         """
         return self.checked(self.make(**check_settings(f"stream {self.name!r}", self.settings, settings)))
 
@@ -240,6 +246,14 @@ class Stream:
             If it is not a table.
         ValueError, UnavailableError
             As in `from_file`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from orfit_bench.spec import Stream
+        >>> rides = pd.DataFrame({"distance": [1.0, 2.0, 4.0], "fare": [5, 9, 14]})
+        >>> Stream.from_table(rides, "fare").load().y.tolist()
+        [5, 9, 14]
         """
         from orfit_bench.spec.file_stream import stream_of_table
         from orfit_bench.tables.files import open_table
