@@ -27,7 +27,7 @@ def incremental_ridge(X: Array, y: Array) -> Callable[[], object]:
         learner = IncrementalRidge(alpha=1.0, fit_intercept=False)
         for i in range(0, len(X), CHUNK):
             learner.partial_fit(X[i : i + CHUNK], y[i : i + CHUNK])
-        return learner.coef_
+        return learner.predict(X[:CHUNK])
 
     return learn
 
@@ -36,15 +36,14 @@ def comparisons() -> Iterator[Comparison]:
     """The cells of both questions, with their targets."""
     for d in (256, 784, 2048):
         X, y = regression(8192, d)
-        Y = y[:, None]
         for backend in ("numba", "numpy"):
             way = learned("ridge", backend)
             for chunk, text in ((CHUNK, "chunks of 256"), (len(X), "one chunk")):
-                ours = ("orfit_bench", lambda way=way, X=X, Y=Y, chunk=chunk: way(X, Y, chunk))
-                blas = ("dsyrk and a solve", lambda X=X, Y=Y, chunk=chunk: plain(X, Y, chunk))
+                ours = ("orfit_bench", lambda way=way, X=X, y=y, chunk=chunk: way(X, y, chunk))
+                blas = ("dsyrk and a solve", lambda X=X, y=y, chunk=chunk: plain(X, y, chunk))
                 yield f"end state, ridge on {backend}, d = {d}, {text}", [ours, blas], 0.9
             intel = peer("IncrementalRidge", lambda X=X, y=y: incremental_ridge(X, y))
-            ours = ("orfit_bench", lambda way=way, X=X, Y=Y: way(X, Y, CHUNK))
+            ours = ("orfit_bench", lambda way=way, X=X, y=y: way(X, y, CHUNK))
             yield f"end state, ridge on {backend}, d = {d}, Intel", [ours, intel], 1.3
     for method in ("lms", "nlms", "sgd", "apa", "rls", "kalman", "icl", "orfit", *SUBSPACES):
         for d in (16, 256):

@@ -24,7 +24,9 @@ def forgetting_weights(ff: float, t: int, steps: int) -> tuple[float, Array]:
 
     For ff above 1 everything is divided by ff^t, so that no sum overflows.
     """
-    if ff <= 1:
+    if ff == 1:
+        return 1.0, np.ones(steps)
+    if ff < 1:
         return ff**steps, ff ** np.arange(steps - 1.0, -1.0, -1.0)
     return 1.0, ff ** -np.arange(t, t + steps, dtype=float)
 
