@@ -220,6 +220,11 @@ def is_bounded(G: Array) -> bool:
     return math.isfinite(np.abs(G).max(initial=0) * math.sqrt(G.shape[1]))
 
 
+def moderate_size(dtype: Any) -> float:
+    """The fourth root of the largest number: no product of three numbers of this size overflows."""
+    return float(2.0 ** (np.finfo(dtype).maxexp // 4))
+
+
 @cache
 def normal_range(dtype: Any) -> tuple[float, float]:
     """The exclusive limits between which a sum of squares or a quotient has neither overflowed nor underflowed."""

@@ -11,7 +11,10 @@ from orfit_bench_numba import lms, nlms, rls
 
 
 def learn_covariances(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
-    """Learn rows of rls and class_rls: a member reads and writes its P once, in shared memory if it fits."""
+    """Learn rows of rls and class_rls: a member reads and writes its P once, in shared memory if it fits.
+
+    Members that store a basis (forgetting_factor=0) learn on the host.
+    """
     room = X.shape[1] * Y.shape[1] + 3 * X.shape[1] + Y.shape[1] + 1
     if not (hasattr(s, "P") and len(X) and has_room(room, X)):
         found: Host = learn_rows_on_host(rls.fleet_learn, s, X, Y, p, out)

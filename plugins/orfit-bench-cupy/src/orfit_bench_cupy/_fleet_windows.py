@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from orfit_bench.kernels.fleets import StepOnTargets, learn_with_rest, on_targets
+from orfit_bench.kernels.guards import moderate_size
 from orfit_bench.spec.arrays import enlarged, take
 from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_cupy._fleets import LANES, Call, has_room
@@ -49,8 +50,8 @@ def learn_windows(s: State, X: Array, Y: Array, p: FleetParams, out: Array | Non
     if not (0 < order <= d and has_room(room, X)):
         found: Host = learn_rows_on_host(apa.fleet_learn, s, X, Y, p, out)
         return found
-    info = np.finfo(np.dtype(X.dtype))
-    condition = MAX_CONDITION if X.dtype.itemsize == 8 else 0.25 / float(info.eps) ** 0.5
+    dtype = np.dtype(X.dtype)
+    condition = MAX_CONDITION if dtype.itemsize == 8 else 0.25 / float(np.finfo(dtype).eps) ** 0.5
 
     def advance(places: Host, learned: Host) -> None:
         call = Call(X, Y, p, out, places, learned)
@@ -58,7 +59,7 @@ def learn_windows(s: State, X: Array, Y: Array, p: FleetParams, out: Array | Non
         rows, targets = (enlarged(a, (len(a), order, a.shape[2])) for a in window)
         counts = call.values(s.count[call.members, 0], np.int64)
         more = *call.values(p.step_size), *call.values(p.eps[places])
-        limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, 2.0 ** (info.maxexp // 4)))
+        limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, moderate_size(dtype)))
         fields = w, rows, targets, *counts
         went_on = call.launch("learn_windows", fields, more, room, np.int32(order), *limits)
         learned[places] += went_on

@@ -3,14 +3,15 @@
 import numpy as np
 
 from orfit_bench.kernels.guards import forgetting_limits
-from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
+from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._block_rls import learn_rows
 from orfit_bench_cupy._covariance import learn_step
-from orfit_bench_cupy._fleet_kernels import learn_covariances
+from orfit_bench_cupy._fleet_kernels import learn_covariances as fleet_learn
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
-from orfit_bench_cupy._transfers import Array, Host, run_on_host
+from orfit_bench_cupy._transfers import Array, run_on_host
 from orfit_bench_numba import rls
 
+__all__ = ["LACKS", "fleet_learn", "learn", "step", "update"]
 ROOTS = "a step changes a triangular matrix by rotations, one after another, which a device has no fast function for"
 LACKS = {"form=square_root": ROOTS, "forgetting=directional": ROOTS}
 
@@ -40,8 +41,3 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Learn all rows of A in one step."""
     return _interpolating.step(s, A, Y, p) if p.forgetting_factor == 0 else update(s, A, Y - A @ s.w, p)
-
-
-def fleet_learn(s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Host:
-    """Learn rows of many members in one launch; or on the host if they store a basis (forgetting_factor=0)."""
-    return learn_covariances(s, X, Y, p, out)

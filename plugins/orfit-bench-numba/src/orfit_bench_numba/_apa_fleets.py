@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import learn_row_each, learn_with_rest, make_fleet_learn, on_targets
+from orfit_bench.kernels.guards import moderate_size
 from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._sequential_rls import max_abs
-from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, slide
+from orfit_bench_numba._sliding_apa import RENEWAL_PERIOD, condition_limit, slide
 from orfit_bench_numpy.apa import step_members
 
 
@@ -90,7 +91,7 @@ def make_apa_fleet_learn(learn: Any) -> Any:
         predictions = np.empty(Y.shape, X.dtype) if out is None else out
         W, count, dtype = np.ascontiguousarray(s.w.transpose(0, 2, 1)), s.count[:, 0].copy(), X.dtype
         step, eps = p.step_size.astype(dtype), p.eps.astype(dtype)
-        limits = order, 2.0 ** (np.finfo(dtype).maxexp // 4), 0.0 if dtype == np.float32 else MAX_CONDITION
+        limits = order, moderate_size(dtype), condition_limit(dtype)
 
         def advance(places: Indices, learned: Indices) -> None:
             W[...], count[...] = s.w.transpose(0, 2, 1), s.count[:, 0]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+from orfit_bench.kernels.guards import moderate_size
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
@@ -117,14 +118,12 @@ def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int) -> int:
     return done
 
 
-def moderate_edge(dtype: Any) -> float:
-    """The largest norm of a moderate row; its inverse is the smallest."""
-    return float(2.0 ** (np.finfo(dtype).maxexp // 4))
-
-
 def count_safe_rows(X: Array, Y: Array) -> int:
-    """The number of first rows, at least one, that can form a block: those before the first with extreme numbers."""
-    edge = moderate_edge(X.dtype)
+    """The number of first rows, at least one, that can form a block: those before the first with extreme numbers.
+
+    The norm of a row must be between 1 / `moderate_size` and `moderate_size`, and its targets at most as large.
+    """
+    edge = moderate_size(X.dtype)
     return int(count_moderate_rows(X, Y, edge, 1 / edge)) or 1
 
 

@@ -20,7 +20,7 @@ from orfit_bench_numba._few_features import accepted_variances, inner_products, 
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_small_step, is_step_finite
 from orfit_bench_numba._fleets import on_threads, useful_threads
 from orfit_bench_numba._precision_guard import dot, is_clearly_safe
-from orfit_bench_numba._products import add_multiple, multiply
+from orfit_bench_numba._products import add_multiple, multiply, sum_diagonal
 
 
 @compiled("M M R R I I r w I W i i")
@@ -79,15 +79,6 @@ def measure_row(P: Array, x: Array, u: Array, w: Array, ff: Scalar, least: Scala
     s = ff + along
     is_safe = is_clearly_safe(energy, trace, s, min(w.dtype.type(1), ff)) and least <= s <= most
     return is_safe, f, s, trace * s
-
-
-@inline
-def sum_diagonal(P: Array) -> Any:
-    """The trace of P."""
-    trace = P.dtype.type(0)
-    for k in range(len(P)):
-        trace += P[k, k]
-    return trace
 
 
 @inline

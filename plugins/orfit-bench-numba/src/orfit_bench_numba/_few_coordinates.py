@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import moderate_size
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array, Indices, Scalar
-from orfit_bench_numba._block_gram_schmidt import count_moderate, moderate_edge
+from orfit_bench_numba._block_gram_schmidt import count_moderate
 from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._coordinate_rows import LATEST, RANDOM, Memory, Rows, find_limits, learn_rows
@@ -34,8 +35,7 @@ def learn_few_features(
     nothing = np.empty(0, X.dtype)
     ages = summary in (LATEST, RANDOM)
     values = s.singular_values, *((s.direction_errors, s.precision_lost.reshape(1)) if ages else (nothing, nothing))
-    edge = moderate_edge(X.dtype)
-    how = m, summary, drawn, checked, edge, find_limits(X.dtype)
+    how = m, summary, drawn, checked, moderate_size(X.dtype), find_limits(X.dtype)
     learned = int(learn_features(s.basis, s.w, s.count, values, *how, X, Y, out))
     if t // RENEWAL_PERIOD < (t + learned) // RENEWAL_PERIOD:
         reorthonormalize(s.basis[: s.count[0]])

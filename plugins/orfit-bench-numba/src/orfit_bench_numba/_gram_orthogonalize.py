@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+from orfit_bench.kernels.guards import moderate_size
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._block_gram_schmidt import MAX_GROWTH, moderate_edge
+from orfit_bench_numba._block_gram_schmidt import MAX_GROWTH
 from orfit_bench_numba._strip_products import multiply_all
 
 
@@ -35,7 +36,7 @@ def orthogonalize(U: Array, X: Array, Y: Array, w: Array) -> GramBlock | None:
 
     Blocks with numbers that are not moderate, see `count_safe_rows`, or not finite are left to other functions.
     """
-    n, k, edge = len(U), len(X), moderate_edge(X.dtype)
+    n, k, edge = len(U), len(X), moderate_size(X.dtype)
     near, energy = np.sum(np.square(U @ X[0])), X[0] @ X[0]
     if (
         4 * (n + k) > X.shape[1] or not (energy - near) * MAX_GROWTH > energy + near

@@ -25,6 +25,15 @@ def multiply(A: Array, x: Array, g: Array) -> None:
         g[i] = row_times(A, i, x)
 
 
+@inline
+def sum_diagonal(A: Array) -> Any:
+    """The trace of A."""
+    total = A.dtype.type(0)
+    for j in range(len(A)):
+        total += A[j, j]
+    return total
+
+
 @inline_reordered
 def four_rows_times(A: Array, i: int, x: Array) -> Any:
     """The products of rows i to i + 3 of A with x."""

@@ -30,6 +30,11 @@ MAX_REFINEMENTS = 4
 """Refinements of a solution; each reduces its error by the product of the condition number of A A' and rounding."""
 
 
+def condition_limit(dtype: Any) -> float:
+    """The max_condition with which `learn_rows` computes in this dtype: float32 has too few digits to refine."""
+    return 0.0 if dtype == np.float32 else MAX_CONDITION
+
+
 @compiled("W (R R) R R r W i f f f")
 def learn_rows(
     W: Array,

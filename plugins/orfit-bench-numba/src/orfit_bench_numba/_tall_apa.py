@@ -18,7 +18,7 @@ from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._precision_guard import copy, dot
-from orfit_bench_numba._products import add_multiple, multiply
+from orfit_bench_numba._products import add_multiple, multiply, sum_diagonal
 from orfit_bench_numba._sliding_apa import MAX_REFINEMENTS, apply_inverse, judge_window
 
 
@@ -62,7 +62,7 @@ def learn_rows(
         append_row(R, B, k + i, X[i], Y[i])
         A, x = R[first:last], R[k + i]
         add_square(G, kind.type(1), x)
-        peak = max(peak, trace(G))  # G has rounding errors relative to it
+        peak = max(peak, sum_diagonal(G))  # G has rounding errors relative to it
         if first > 0:
             add_square(G, kind.type(-1), R[first - 1])
         square = invert_root(G, T, d, eps, max_size)
@@ -128,15 +128,6 @@ def form_products(G: Array, A: Array, Q: Array) -> None:
         multiply(Q[: j + 1], Q[j], G[j])
         for i in range(j):
             G[i, j] = G[j, i]
-
-
-@inline
-def trace(G: Array) -> Any:
-    """The sum of the diagonal."""
-    total = G.dtype.type(0)
-    for j in range(len(G)):
-        total += G[j, j]
-    return total
 
 
 @inline

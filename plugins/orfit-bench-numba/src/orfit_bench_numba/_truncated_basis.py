@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array
@@ -68,7 +68,7 @@ def learn_block(
     bound = largest + (np.abs(A[count:]) @ lengths).max()  # of the weights after the block
     # one of several rows can be so small that F'Z overflows although the step of this row does not
     finite = bound < float(np.finfo(X.dtype).max) / 2 or (alone and is_finite(s.w + U.T @ Z[:n] + Q.T @ Z[n:]))
-    if not finite or (alone and not has_bounded_products(X[:1])):
+    if not finite or (alone and not is_bounded(X[:1])):
         return 0
     combine(s.basis[:count], W, np.ascontiguousarray(A), U, Q)
     s.w[...], s.singular_values[:count], s.count[0] = W.T, sigma[:count], count
@@ -108,11 +108,6 @@ def find_coordinates(U: Array, X: Array, Y: Array, w: Array, out: Array, checked
     np.dot(X[: len(Q)], w, out=out[: len(Q)])
     H, lengths = np.concatenate([C, L], axis=1), np.ones(len(U) + len(Q), X.dtype)
     return Coordinates(Q, H, scale, None, lengths, len(X) == 1)
-
-
-def has_bounded_products(J: Array) -> bool:
-    """Whether the product of any unit vector with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
-    return math.isfinite(np.abs(J).max(initial=0) * math.sqrt(J.shape[1]))
 
 
 def reorthonormalize(U: Array) -> None:

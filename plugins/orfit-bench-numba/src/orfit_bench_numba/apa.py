@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.guards import is_finite, moderate_size
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import _complex_apa, _tall_apa
@@ -19,7 +19,7 @@ from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._network_gradients import by_gradients
-from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, learn_rows
+from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, condition_limit, learn_rows
 from orfit_bench_numpy import apa as reference
 from orfit_bench_numpy.apa import step_members as step_members
 
@@ -64,10 +64,10 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 def learn_block(s: State, X: Array, Y: Array, step: Array, p: Params, predictions: Array) -> int:
     """Learn the first rows of X; returns how many: none if the rows of the window are nearly dependent."""
     n, w = int(s.count[0]), s.w
-    if not max(w.max(), -w.min()) < max_step(X.dtype) ** 3:
+    if not max(w.max(), -w.min()) < moderate_size(X.dtype) ** 3:
         return 0
     k = min(n, p.projection_order - 1)
-    old, limits = slice(n - k, n), (min(p.projection_order, k + len(X)), p.eps, max_step(X.dtype))
+    old, limits = slice(n - k, n), (min(p.projection_order, k + len(X)), p.eps, moderate_size(X.dtype))
     W, window = np.ascontiguousarray(w.T), (s.rows[old], s.targets[old])
     learned = 0
     if X.dtype == np.float32:
@@ -83,7 +83,8 @@ def learn_block(s: State, X: Array, Y: Array, step: Array, p: Params, prediction
 
 def learn_tall(s: State, X: Array, Y: Array, step: Array, p: Params, predictions: Array) -> int:
     """Learn the first rows of X with windows of more than d rows, in float64."""
-    fields, limits = (s.w.T, s.rows, s.targets), (p.projection_order, p.eps, max_step(X.dtype), max_condition(X.dtype))
+    fields = s.w.T, s.rows, s.targets
+    limits = p.projection_order, p.eps, moderate_size(X.dtype), max_condition(X.dtype)
     W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (*fields, X, Y, step, predictions))
     learned = int(_tall_apa.learn_rows(W, A, b, s.count, *rows, found, *limits))
     predictions[:learned] = found[:learned]
@@ -91,11 +92,6 @@ def learn_tall(s: State, X: Array, Y: Array, step: Array, p: Params, predictions
         if learned and not np.may_share_memory(field, new):
             field[...] = new
     return learned
-
-
-def max_step(dtype: Any) -> float:
-    """The largest square of a row, and the largest step, for which no number overflows."""
-    return float(2.0 ** (np.finfo(dtype).maxexp // 4))
 
 
 def max_condition(dtype: Any) -> float:
@@ -108,8 +104,7 @@ def bind_row(s: State, p: Params) -> BoundRow | None:
     order, w = p.projection_order, s.w
     if w.dtype.kind == "c":
         return None
-    condition = 0.0 if w.dtype == np.float32 else MAX_CONDITION
-    limits = float(p.eps), max_step(w.dtype), condition
+    limits = float(p.eps), moderate_size(w.dtype), condition_limit(w.dtype)
     if order > len(w):
         return bind_tall_row(s, p.step_size, order, limits)
     entry = learn_row.entry_point(w.dtype)

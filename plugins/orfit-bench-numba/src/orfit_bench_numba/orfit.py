@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.limited_memory import errors_of_step, keep_errors, kept_positions, order_by_size
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.kernels.loops import make_step
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, BoundRow
@@ -18,7 +19,7 @@ from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
 from orfit_bench_numba._projection import bind_row as bind_fitted_row
 from orfit_bench_numba._strip_products import combine
-from orfit_bench_numba._truncated_basis import has_bounded_products, learn_block, reorthonormalize
+from orfit_bench_numba._truncated_basis import learn_block, reorthonormalize
 
 CHECKS_ROWS = True
 
@@ -65,11 +66,6 @@ def _learn_batches(s: State, X: Array, Y: Array, p: Params, out: Array | None) -
     return len(X)
 
 
-def step(s: State, A: Array, Y: Array, p: Params) -> bool:
-    """Learn the rows of A as one block."""
-    return update(s, A, Y - A @ s.w, p)
-
-
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """w <- w + J~ (J'J~)^-1 E with J~ = J - U U'J; then add J to the memory."""
     directions = float(s.count[0] + len(J))
@@ -84,7 +80,7 @@ def _update(s: State, J: Array, E: Array, p: Params) -> bool:
     if not len(Q):
         return True
     w = s.w + Q.T @ solve_fit(R, E)
-    if not (np.isfinite(w).all() and has_bounded_products(J)):
+    if not (np.isfinite(w).all() and is_bounded(J)):
         return False
     if hasattr(s, "singular_values"):
         V, sigma = summarize(U, s.singular_values[:n], R, J, p)
@@ -125,4 +121,5 @@ def summarize(U: Array, sigma: Array, R: Array, J: Array, p: Params) -> tuple[Ar
     return V[:, kept], values[kept]
 
 
+step = make_step(update)
 for_network = by_gradients(update)

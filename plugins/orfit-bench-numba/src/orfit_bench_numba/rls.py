@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from orfit_bench.kernels.guards import forgetting_limits
+from orfit_bench.kernels.loops import make_step
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._complex_rows import learn_covariance_rows
@@ -121,10 +122,6 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     )
 
 
-def step(s: State, A: Array, Y: Array, p: Params) -> bool:
-    """Learn all rows of A in one step."""
-    return update(s, A, Y - A @ s.w, p)
-
-
+step = make_step(update)
 for_network = by_gradients(update)
 fleet_learn = make_covariance_fleet_learn(learn)
