@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from padasip.filters import FilterAP
 from scipy.signal import lfilter
-from threadpoolctl import threadpool_limits
 
 import orfit_bench as ob
-from benchmarks.peers.timing import Case, cpu_seconds
+from benchmarks.peers.timing import Case, print_ratios
 
 Array = np.ndarray[Any, Any]
 CHUNK = 256
@@ -107,13 +106,5 @@ def comparisons() -> Iterator[tuple[str, list[Case], float]]:
             yield f"apa d={d}, order {order}, one row per call", one_row_per_call(*rows, order), 5.0
 
 
-def main() -> None:
-    """Print the ratio of each comparison."""
-    with threadpool_limits(1):
-        for name, cases, wanted in comparisons():
-            (_, ours), *others = cpu_seconds(cases).items()
-            print(f"{name:45} {min(t for _, t in others) / ours:6.2f} wanted {wanted:g}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    print_ratios(comparisons())

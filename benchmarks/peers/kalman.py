@@ -12,10 +12,9 @@ import numpy as np
 from filterpy.kalman import KalmanFilter
 from simdkalman.primitives import predict, update
 from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
-from threadpoolctl import threadpool_limits
 
 import orfit_bench as ob
-from benchmarks.peers.timing import Case, cpu_seconds
+from benchmarks.peers.timing import Case, print_ratios
 
 Array = np.ndarray[Any, Any]
 
@@ -90,13 +89,5 @@ def comparisons() -> Iterator[tuple[str, list[Case], float]]:
         yield f"smoother d={d}", full_series(n, d, True), wanted
 
 
-def main() -> None:
-    """Print the ratio of each comparison."""
-    with threadpool_limits(1):
-        for name, cases, wanted in comparisons():
-            (_, ours), *others = cpu_seconds(cases).items()
-            print(f"{name:45} {min(t for _, t in others) / ours:6.2f} wanted {wanted:g}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    print_ratios(comparisons())
