@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.catalogue.laws import weights
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
-from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, measure_merge, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
@@ -58,18 +57,7 @@ def blocks_equal_ridge_regression(create: Any, rows: Rows) -> Measured:
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
     """Learners of parts of the rows, with parts of the classes, merge into the weights and P of all rows."""
-    X, prior = rows.X, weakest_energy(rows.X)
-    labels, Y = make_labels(rows.y)
-    worst, cond = 0.0, condition(X)
-    for ff in (0.97, 1.0, 1.02):
-        make = partial(create, ridge=prior, forgetting_factor=ff)
-        state = learn_in_parts(make, X, labels, cuts=(5, len(X) // 2)).state()
-        A, B = weighted_rows(X, Y, prior, ff)
-        found = deviation(state["w"].values, np.linalg.lstsq(A, B, rcond=None)[0])
-        P = invert_information(A) / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
-        worst = nan_max(worst, found, deviation(state["P"].values, P))
-        cond = max(cond, condition(A))
-    return Measured(worst, len(X), cond)
+    return measure_merge(create, rows.X, *make_labels(rows.y))
 
 
 LAWS = (

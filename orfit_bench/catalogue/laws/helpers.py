@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows, deviation, nan_max, to_numpy64
@@ -27,11 +29,6 @@ def condition(A: NDArray[Any]) -> float:
 def weakest_energy(X: NDArray[Any]) -> float:
     """The smallest squared singular value of X: a prior of this weight is noticeable compared with the rows."""
     return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
-
-
-def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
-    """The rows divided by their norms."""
-    return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 def measure_min_norm(learner: Any, rows: Rows) -> Measured:
@@ -67,3 +64,17 @@ def learn_in_parts(create: Callable[[], Any], X: Array, y: Array, cuts: tuple[in
     while parts:
         merged = parts.pop().merge(merged)
     return merged
+
+
+def measure_merge(create: Any, X: Array, targets: Array, Y: Array) -> Measured:
+    """The deviations of w and P of merged learners of parts of the rows from those of the weighted problem with Y."""
+    prior, worst, cond = weakest_energy(X), 0.0, condition(X)
+    for ff in (0.97, 1.0, 1.02):
+        make = partial(create, ridge=prior, forgetting_factor=ff)
+        state = learn_in_parts(make, X, targets, cuts=(5, len(X) // 2)).state()
+        A, B = weighted_rows(X, Y, prior, ff)
+        found = deviation(state["w"].values, np.linalg.lstsq(A, B, rcond=None)[0])
+        P = invert_information(A) / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
+        worst = nan_max(worst, found, deviation(state["P"].values, P))
+        cond = max(cond, condition(A))
+    return Measured(worst, len(X), cond)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.complex_numbers import complex_steps
-from orfit_bench.catalogue.laws.helpers import condition, final_weights, unit_rows
+from orfit_bench.catalogue.laws.helpers import condition, final_weights
+from orfit_bench.catalogue.shared.lengths import unit_rows
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.catalogue.laws.helpers import final_weights, unit_rows
+from orfit_bench.catalogue.laws.helpers import final_weights
+from orfit_bench.catalogue.shared.lengths import unit_rows
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Rows
 from orfit_bench.spec.model import Model

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, measure_min_norm, unit_rows
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, measure_min_norm
 from orfit_bench.catalogue.laws.orfit_memory import (
     SUMMARIES,
     fits_with_full_memory,
@@ -17,6 +17,7 @@ from orfit_bench.catalogue.laws.orfit_memory import (
     random_memory_is_uniform,
     residual_summaries,
 )
+from orfit_bench.catalogue.shared.lengths import unit_rows
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.model import Model
 

@@ -16,6 +16,7 @@ from orfit_bench.catalogue.laws.helpers import (
     final_weights,
     is_refused,
     learn_in_parts,
+    measure_merge,
     measure_min_norm,
     weakest_energy,
 )
@@ -94,18 +95,7 @@ def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
     """Learners of parts of the rows merge into the weights and P of all rows, with the prior counted once."""
-    X, y, _ = rows
-    prior = weakest_energy(X)
-    worst, cond = 0.0, condition(X)
-    for ff in (0.97, 1.0, 1.02):
-        make = partial(create, ridge=prior, forgetting_factor=ff)
-        state = learn_in_parts(make, X, y, cuts=(5, len(X) // 2)).state()
-        A, b = weighted_rows(X, y[:, None], prior, ff)
-        found = deviation(state["w"].values, np.linalg.lstsq(A, b, rcond=None)[0])
-        P = invert_information(A) / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
-        worst = nan_max(worst, found, deviation(state["P"].values, P))
-        cond = max(cond, condition(A))
-    return Measured(worst, len(X), cond)
+    return measure_merge(create, rows.X, rows.y, rows.y[:, None])
 
 
 def constraint_merge_is_exact(create: Any, rows: Rows) -> Measured:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws.helpers import unit_rows
+from orfit_bench.catalogue.shared.lengths import unit_rows
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from orfit_bench.catalogue.laws.class_rls import LAWS
 from orfit_bench.catalogue.shared.declarations import P_LOSES_PRECISION
-from orfit_bench.catalogue.shared.least_squares import information_rows, solve_ridge
+from orfit_bench.catalogue.shared.least_squares import information_rows, ridge_solution
 from orfit_bench.catalogue.shared.merging import add_information, remaining_weight
 from orfit_bench.catalogue.shared.probabilities import nearest_distributions
 from orfit_bench.spec.merge import Combine, Merge, Side
@@ -16,11 +16,6 @@ from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, Stat
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Number
 from orfit_bench.spec.weighting import Weighting
-
-
-def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The weighted ridge problem on one-hot rows Y (n, classes), solved directly."""
-    return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
@@ -69,7 +64,7 @@ METHOD = Method(
     kernel=KernelSpec(weighting=Weighting("errors"), blocks=True),
     theory=Theory(
         laws=LAWS,
-        batch=batch,
+        batch=ridge_solution,
         batch_memory=lambda settings, sizes: 64.0 * (sizes["feature"] + sizes["output"]) ** 2,
         inverse_gram=InverseGram("P", information_rows),
         cost=Cost(  # in blocks of 64 rows, with P's symmetry

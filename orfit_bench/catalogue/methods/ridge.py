@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.ridge import LAWS
-from orfit_bench.catalogue.shared.least_squares import solve_ridge
+from orfit_bench.catalogue.shared.least_squares import ridge_solution
 from orfit_bench.catalogue.shared.merging import remaining_weight
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
@@ -16,11 +16,6 @@ from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, Solu
 from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Number
 from orfit_bench.spec.weighting import Weighting
-
-
-def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The weighted ridge problem, solved directly by an orthogonal factorization."""
-    return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
@@ -125,7 +120,7 @@ METHOD = Method(
     ),
     theory=Theory(
         laws=LAWS,
-        batch=batch,
+        batch=ridge_solution,
         batch_memory=lambda settings, sizes: 64.0 * (sizes["feature"] + sizes["output"]) ** 2,
         cost=Cost(  # in blocks of 64 rows
             flops=lambda s, z: (z["parameter"] + 2 * z["output"]) * z["parameter"],

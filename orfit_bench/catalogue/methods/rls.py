@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws.rls import LAWS
 from orfit_bench.catalogue.shared.declarations import BASIS, P_LOSES_PRECISION, WEIGHTS, max_directions
 from orfit_bench.catalogue.shared.information_roots import add_root_information, solve_directional
-from orfit_bench.catalogue.shared.least_squares import information_rows, solve_min_norm, solve_ridge
+from orfit_bench.catalogue.shared.least_squares import information_rows, ridge_solution, solve_min_norm
 from orfit_bench.catalogue.shared.merging import add_information, merge_constraints, remaining_weight, union_refusal
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.merge import Combine, Merge, Side
@@ -31,7 +31,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
         return solve_min_norm(X, Y, w0)
     if settings["forgetting"] == "directional":
         return solve_directional(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
-    return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
+    return ridge_solution(X, Y, w0, settings)
 
 
 def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:

@@ -8,5 +8,6 @@
   recursion;
 - `losses`: the losses of `sgd`;
 - `probabilities`: probabilities of classes from the predictions of a method;
+- `lengths`: rows of length 1;
 - `modules`: derives the lists of methods, metrics and streams from the files.
 """

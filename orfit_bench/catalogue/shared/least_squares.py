@@ -72,6 +72,11 @@ def solve_ridge(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) 
     return np.asarray(w0 + np.linalg.lstsq(A[:, :d], A[:, d:], rcond=None)[0])
 
 
+def ridge_solution(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
+    """`solve_ridge` with the settings of a method; a classifier has one-hot rows Y (n, classes)."""
+    return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
+
+
 def row_weights(n: int, forgetting: float) -> Array:
     """The square roots of the weights of n rows and of the prior (n + 1,), divided by the largest."""
     logs = np.append(np.arange(n - 1, -1, -1.0), n) * np.log(forgetting) / 2

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from orfit_bench.catalogue.shared.lengths import unit_rows
 from orfit_bench.catalogue.streams.common import HELD_OUT, OUTPUTS, SEED, features, rows, true_weights, with_targets
-from orfit_bench.spec.data import Array, Data
+from orfit_bench.spec.data import Data
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Stream
 from orfit_bench.spec.types import Integer
@@ -25,11 +26,6 @@ def make(n: int, d: int, period: int, outputs: int, seed: int) -> Data:
     test, validation = (unit_rows(rng.standard_normal((HELD_OUT, period)) @ distinct) for _ in range(2))
     cycles = (*range(0, n, period), n)
     return Data(X, y, with_targets(test, W), with_targets(validation, W), cycles)
-
-
-def unit_rows(X: Array) -> Array:
-    """The rows of X, scaled to length 1."""
-    return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 RECURRING = Stream(
