@@ -7,7 +7,7 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -126,23 +126,22 @@ def read_members(data: bytes) -> dict[str, Any]:
 
 def with_member_without_ending(data: bytes) -> bytes:
     """The archive without the ending in the name of its last member."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(stream, "w") as changed:
-        *rest, last = given.namelist()
-        for name in rest:
-            changed.writestr(name, given.read(name))
-        changed.writestr(last.removesuffix(".npy"), given.read(last))
-    return stream.getvalue()
+    return _with_last_member(data, lambda name, content: (name.removesuffix(".npy"), content))
 
 
 def with_longer_member(data: bytes) -> bytes:
     """The archive with eight more bytes at the end of its last member."""
+    return _with_last_member(data, lambda name, content: (name, content + bytes(8)))
+
+
+def _with_last_member(data: bytes, change: Callable[[str, bytes], tuple[str, bytes]]) -> bytes:
+    """The archive with another name and content of its last member."""
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(stream, "w") as changed:
         *rest, last = given.namelist()
         for name in rest:
             changed.writestr(name, given.read(name))
-        changed.writestr(last, given.read(last) + bytes(8))
+        changed.writestr(*change(last, given.read(last)))
     return stream.getvalue()
 
 

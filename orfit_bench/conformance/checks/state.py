@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import pickle
-import tempfile
 import tracemalloc
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,12 @@ from orfit_bench.conformance.check import Deviation, Violation, check, ensure, w
 from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.checks.invalid_input import start_of_shape
 from orfit_bench.conformance.checks.roles import signs_of_components
+from orfit_bench.conformance.checks.unchanging import through_file
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, bytes_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import FEATURES, bits
 from orfit_bench.conformance.variants import smallest
-from orfit_bench.learners.restoring import from_bytes, load, restore
+from orfit_bench.learners.restoring import from_bytes, restore
 from orfit_bench.spec import REFERENCE
 from orfit_bench.spec.law import to_numpy64
 
@@ -83,13 +83,7 @@ def restored_state_continues_identically(context: CheckContext) -> None:
 @check(numbers="any")
 def saved_state_continues_identically(context: CheckContext) -> None:
     """A learner from `save` and `load` has the same state, also after further rows, bit by bit."""
-
-    def through_file(learner: Any) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            learner.save(Path(folder, "state.npz"))
-            return load(Path(folder, "state.npz"), **context.model)
-
-    _ensure_continues(context, through_file, "saved and loaded")
+    _ensure_continues(context, partial(through_file, context), "saved and loaded")
 
 
 @check(numbers="any")

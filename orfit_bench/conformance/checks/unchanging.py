@@ -59,7 +59,8 @@ def _copy(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     return copy
 
 
-def _through_file(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+def through_file(context: CheckContext, learner: Any, chunk: Chunk | None = None) -> Any:
+    """The learner read from a file to which it was saved."""
     with tempfile.TemporaryDirectory() as folder:
         learner.save(Path(folder, "state.npz"))
         return load(Path(folder, "state.npz"), **context.model)
@@ -194,7 +195,7 @@ WRONG_TARGETS = "refused targets"
 REFUSED_MERGES = "refused merges"
 UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     "copy": _copy,
-    "file": _through_file,
+    "file": through_file,
     "bytes": lambda context, learner, chunk: from_bytes(learner.to_bytes(), **context.model),
     "restore": _restored,
     THROUGH_REFERENCE: _through_reference,
