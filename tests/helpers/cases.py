@@ -22,6 +22,11 @@ EVERY: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def case_name(case: tuple[str, dict[str, Any]]) -> str:
+    """The name of a test of a method with these settings."""
+    return " ".join([case[0], *(f"{k}={v}" for k, v in case[1].items())])
+
+
 def provider(kernels: dict[tuple[str, str], Any], methods: Sequence[Method] = (), backends: Sequence[Any] = ()) -> Any:
     """A plugin with these kernels, by backend and method, and with these methods and backends."""
 

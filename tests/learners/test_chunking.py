@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cases import EVERY, SEQUENCE
+from helpers.cases import EVERY, SEQUENCE, case_name
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,10 +47,6 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
 MODELS = [case for case in LEARNERS if ob.methods()[case[0]].kernel.models]
 
 
-def names(case: Any) -> str:
-    return " ".join([case[0], *(f"{k}={v}" for k, v in case[1].items())])
-
-
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[Any, Any, list[Any], str]:
     """X, y, the slices of a division into chunks (of length 0, 1, ...), a dtype."""
@@ -76,7 +72,7 @@ def rounding_of_predictions(predictions: Any, learner: ob.Learner, X: Any) -> fl
 
 
 @pytest.mark.filterwarnings("ignore:.*half of the digits:orfit_bench.AccuracyWarning")  # the same in every division
-@pytest.mark.parametrize("case", LEARNERS, ids=names)
+@pytest.mark.parametrize("case", LEARNERS, ids=case_name)
 @given(stream=streams())
 @settings(max_examples=10)
 def test_any_division_into_calls_gives_the_same_result(
@@ -100,7 +96,7 @@ def test_any_division_into_calls_gives_the_same_result(
     assert single.pending == 0
 
 
-@pytest.mark.parametrize("case", MODELS, ids=names)
+@pytest.mark.parametrize("case", MODELS, ids=case_name)
 @given(stream=streams())
 @settings(max_examples=5)
 def test_divergence_of_a_model_does_not_depend_on_the_chunks(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.filters import refused
 from helpers.inputs import BLOCKS, METHODS, X, each_call, y
 
 import orfit_bench as ob
@@ -66,14 +67,6 @@ CHANGED: dict[str, tuple[Any, Any, str]] = {
 }
 
 
-def refuses(learner: ob.Learner, call: Callable[..., Any], error: type[Exception], message: str, same: Same) -> None:
-    """Assert that the call fails with this message and changes nothing."""
-    before = learner.copy()
-    with pytest.raises(error, match=message):
-        call(learner)
-    same(learner, before)
-
-
 def fresh_and_trained(method: str, **settings: Any) -> Iterator[ob.Learner]:
     yield ob.create(method, **settings)
     yield ob.create(method, **settings).partial_fit(X, y)
@@ -84,8 +77,8 @@ def test_invalid_X_is_refused(case: str, same_state: Same) -> None:
     bad, error, message = INVALID_X[case]
     for learner in fresh_and_trained("orfit"):
         for name, call in each_call("orfit"):
-            refuses(learner, lambda it, call=call: call(it, bad, y), error, message.replace("{X}", name), same_state)
-    refuses(learner, lambda it: it.predict(bad), error, message.replace("{X}", "X"), same_state)
+            refused(learner, lambda it, call=call: call(it, bad, y), error, message.replace("{X}", name), same_state)
+    refused(learner, lambda it: it.predict(bad), error, message.replace("{X}", "X"), same_state)
 
 
 @pytest.mark.parametrize("case", INVALID_Y)
@@ -93,7 +86,7 @@ def test_invalid_y_is_refused(case: str, same_state: Same) -> None:
     bad, error, message = INVALID_Y[case]
     for learner in fresh_and_trained("orfit"):
         for name, call in each_call("orfit"):
-            refuses(learner, lambda it, call=call: call(it, X, bad), error, message.replace("{X}", name), same_state)
+            refused(learner, lambda it, call=call: call(it, X, bad), error, message.replace("{X}", name), same_state)
 
 
 @pytest.mark.parametrize("case", CHANGED)
@@ -102,15 +95,15 @@ def test_later_calls_agree_with_the_first(case: str, same_state: Same) -> None:
     learner = ob.create("orfit").partial_fit(X, y)
     for name, call in each_call("orfit"):
         text = message.replace("{X}", name)
-        refuses(learner, lambda it, call=call: call(it, new_X, new_y), ValueError, text, same_state)
+        refused(learner, lambda it, call=call: call(it, new_X, new_y), ValueError, text, same_state)
     if new_X.shape[1] != 3:
-        refuses(learner, lambda it: it.predict(new_X), ValueError, message.replace("{X}", "X"), same_state)
+        refused(learner, lambda it: it.predict(new_X), ValueError, message.replace("{X}", "X"), same_state)
 
 
 def test_the_number_of_outputs_is_fixed(same_state: Same) -> None:
     learner = ob.create("orfit").partial_fit(X, np.ones((6, 2)))
     for bad, got in ((y, r"\(6,\)"), (y[:, None], r"\(6, 1\)"), (np.ones((6, 3)), r"\(6, 3\)")):
-        refuses(
+        refused(
             learner,
             lambda it, bad=bad: it.partial_fit(X, bad),
             ValueError,
@@ -137,31 +130,31 @@ def test_overflow_on_conversion_to_float32(same_state: Same) -> None:
         for name, call in each_call("orfit"):
             for args, text in (((big_X, y), rf"{name}\[2, 1\] = 1e\+39"), ((X, big_y), r"y\[3\] = -1e\+39")):
                 message = text + " overflows float32: scale it or take float64"
-                refuses(learner, lambda it, call=call, args=args: call(it, *args), ValueError, message, same_state)
-    refuses(learner, lambda it: it.predict(big_X), ValueError, r"X\[2, 1\] = 1e\+39 overflows", same_state)
+                refused(learner, lambda it, call=call, args=args: call(it, *args), ValueError, message, same_state)
+    refused(learner, lambda it: it.predict(big_X), ValueError, r"X\[2, 1\] = 1e\+39 overflows", same_state)
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - set(BLOCKS)))
 def test_a_step_without_a_rule_for_blocks_is_refused(method: str, same_state: Same) -> None:
     for learner in fresh_and_trained(method):
-        refuses(learner, lambda it: it.step(X, y), TypeError, f"{method} learns row by row .* partial_fit", same_state)
+        refused(learner, lambda it: it.step(X, y), TypeError, f"{method} learns row by row .* partial_fit", same_state)
 
 
 @pytest.mark.parametrize("method", BLOCKS)
 def test_a_step_without_rows_is_refused(method: str, same_state: Same) -> None:
     for learner in fresh_and_trained(method):
-        refuses(learner, lambda it: it.step(X[:0], y[:0]), ValueError, "A: got no rows, want at least one", same_state)
+        refused(learner, lambda it: it.step(X[:0], y[:0]), ValueError, "A: got no rows, want at least one", same_state)
 
 
 def test_a_step_while_rows_are_pending_is_refused(same_state: Same) -> None:
     learner = ob.create("orfit", batch_size=4).partial_fit(X, y)
-    refuses(learner, lambda it: it.step(X, y), ValueError, r"2 rows are pending for a batch of 4", same_state)
+    refused(learner, lambda it: it.step(X, y), ValueError, r"2 rows are pending for a batch of 4", same_state)
 
 
 def test_invalid_input_while_rows_are_pending_is_refused(same_state: Same) -> None:
     learner = ob.create("orfit", batch_size=4).partial_fit(X, y)
-    refuses(learner, lambda it: it.partial_fit(INVALID_X["nan"][0], y), ValueError, r"X\[4, 1\]", same_state)
-    refuses(learner, lambda it: it.prequential(X, y[:2]), ValueError, "y: got 2 rows", same_state)
+    refused(learner, lambda it: it.partial_fit(INVALID_X["nan"][0], y), ValueError, r"X\[4, 1\]", same_state)
+    refused(learner, lambda it: it.prequential(X, y[:2]), ValueError, "y: got 2 rows", same_state)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -178,11 +171,11 @@ def test_predict_needs_a_first_chunk_which_may_be_empty(method: str) -> None:
 def test_rls_without_a_prior(same_state: Same) -> None:
     for call in (Regressor.partial_fit, Regressor.prequential):
         text = r"the first call must be step\(A0, y0\)"
-        refuses(ob.create("rls", ridge=0.0), lambda it, call=call: call(it, X, y), ValueError, text, same_state)
+        refused(ob.create("rls", ridge=0.0), lambda it, call=call: call(it, X, y), ValueError, text, same_state)
     low = np.column_stack([X[:, :2], X[:, 0] + X[:, 1]])
     for A, rank in ((low, 2), (X[:2], 2), (np.zeros((6, 3)), 0)):
         text = f"the first block has rank {rank}, want 3: pass more rows or set ridge > 0"
-        refuses(
+        refused(
             ob.create("rls", ridge=0.0),
             lambda it, A=A: it.step(A, y[: len(A)]),
             ValueError,
@@ -190,7 +183,7 @@ def test_rls_without_a_prior(same_state: Same) -> None:
             same_state,
         )
     learner = ob.create("rls", ridge=0.0).partial_fit(X[:0], y[:0])  # a chunk of no rows learns nothing: allowed
-    refuses(learner, lambda it: it.partial_fit(X, y), ValueError, "the first call must be step", same_state)
+    refused(learner, lambda it: it.partial_fit(X, y), ValueError, "the first call must be step", same_state)
     learner.step(X[:4], y[:4]).partial_fit(X[4:], y[4:])
     np.testing.assert_allclose(learner.array("w")[:, 0], np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)
 

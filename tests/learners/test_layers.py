@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cases import SEQUENCE
+from helpers.cases import SEQUENCE, case_name
 from helpers.networks import network_rows
 
 import orfit_bench as ob
@@ -25,11 +25,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def names(case: Any) -> str:
-    return " ".join([case[0], *(f"{k}={v}" for k, v in case[1].items())])
-
-
-@pytest.mark.parametrize("case", CASES, ids=names)
+@pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_single_precision_is_near_double(case: Any) -> None:
     X, Y = network_rows(12, d=4)
     one, two = (ob.create(case[0], model=ob.MLP((5,)), dtype=t, **case[1]) for t in ("float32", "float64"))
@@ -37,7 +33,7 @@ def test_single_precision_is_near_double(case: Any) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e6])
-@pytest.mark.parametrize("case", CASES, ids=names)
+@pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_rows_of_any_scale_are_learned(case: Any, scale: float) -> None:
     """tanh saturates: large rows are learned by the upper layers, tiny ones by the biases; nothing is lost or NaN."""
     X, Y = network_rows(6)
@@ -140,7 +136,7 @@ def test_layers_that_do_not_fit_the_model_are_refused(method: str, case: str, sa
     same_state(learner, ob.create(method, model=replace(NET, name="mine", **parts)))
 
 
-@pytest.mark.parametrize("case", CASES, ids=names)
+@pytest.mark.parametrize("case", CASES, ids=case_name)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_layered_model_written_by_hand_learns_as_the_mlp(case: Any, dtype: str) -> None:
     """A handwritten network, whose functions all compute in float64, learns like the one of the package."""

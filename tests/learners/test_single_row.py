@@ -35,7 +35,7 @@ CASES = [(name, {}) for name in ob.methods()] + SETTINGS
 D = 3
 
 
-def case_name(value: Any) -> str | None:
+def short_name(value: Any) -> str | None:
     """A name for a parameter of a test that is a case; None, for the name that pytest gives, if it is another value."""
     return " ".join([value[0], *value[1]]) if isinstance(value, tuple) else None
 
@@ -91,7 +91,7 @@ def streams(draw: st.DrawFn) -> tuple[Any, Any, str]:
 FAST = [("numba", case) for case in CASES if case[0] in ("lms", "rls", "orfit", "kalman", "class_rls", "oja", "sgd")]
 
 
-@pytest.mark.parametrize(("backend", "case"), [*(("numpy", case) for case in CASES), *FAST], ids=case_name)
+@pytest.mark.parametrize(("backend", "case"), [*(("numpy", case) for case in CASES), *FAST], ids=short_name)
 @settings(max_examples=6)
 @given(stream=streams())
 def test_one_row_is_a_chunk_of_one(backend: str, case: Case, stream: Any, same_state: Same) -> None:
@@ -211,7 +211,7 @@ PREDICTED = [
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(("case", "outputs"), PREDICTED, ids=case_name)
+@pytest.mark.parametrize(("case", "outputs"), PREDICTED, ids=short_name)
 def test_predict_one_is_predict(case: Case, outputs: int | None, dtype: str, rows: Any) -> None:
     X, y = rows(7, D, outputs)
     learner = create(case, dtype=dtype)

@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from helpers.commands import wait_for
 
 from benchmarks.gpu import __main__ as command
 from benchmarks.gpu.runner import Call, run, summary
@@ -103,10 +103,10 @@ def test_killed_call_loses_only_its_running_unit(folder):
     (folder / "hold").touch()
     part = Part("tables", units(folder, "note", "note", "hold", "note"))
     with subprocess.Popen([sys.executable, "-c", RUN.format(part, str(folder))]) as process:
-        until(lambda: (folder / "held").exists() and (folder / "held").read_text())
+        wait_for(lambda: (folder / "held").exists() and (folder / "held").read_text())
         process.send_signal(signal.SIGKILL)
     held = int((folder / "held").read_text())
-    until(lambda: ended(held))
+    wait_for(lambda: ended(held))
     (folder / "hold").unlink()
     before = Journal(folder / "tables.jsonl").found()
     assert [one.status for one in before.values()] == [DONE, DONE, LEFT]
@@ -114,13 +114,6 @@ def test_killed_call_loses_only_its_running_unit(folder):
     assert {*became.values()} == {DONE}
     assert log(folder) == ["0", "1", "2", "2", "3"]
     assert [one.results["name"] for one in found.values()] == ["0", "1", "2", "3"]
-
-
-def until(true):
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def ended(process):

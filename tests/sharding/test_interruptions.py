@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.commands import wait_for
 
 import orfit_bench as ob
 
@@ -48,17 +49,10 @@ def shard(number: int) -> tuple[Any, Any]:
 def assert_nothing_goes_on(client: Any) -> None:
     """Assert that a task at most still runs, and that then no work and no state remain."""
     worker = client.cluster.workers[0]
-    wait_until(lambda: len(worker.state.tasks) <= 1)  # the cancellation arrives a moment later
+    wait_for(lambda: len(worker.state.tasks) <= 1)  # the cancellation arrives a moment later
     GO_ON.set()
-    wait_until(lambda: not any(client.processing().values()) and not any(client.has_what().values()))
+    wait_for(lambda: not any(client.processing().values()) and not any(client.has_what().values()))
     assert len(STARTED) < 10
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def shards_of(kind: str) -> list[Any]:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xarray as xr
+from helpers.commands import wait_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -333,11 +333,11 @@ def test_no_process_stays_when_the_caller_ends(tmp_path: Path, number: signal.Si
     (tmp_path / "main.py").write_text(SLOW_SCRIPT.format(folder=str(tmp_path)))
     (tmp_path / "slow_shards.py").write_text(SLOW_SHARDS.format(folder=str(tmp_path)))
     caller = subprocess.Popen([sys.executable, str(tmp_path / "main.py")], stderr=subprocess.DEVNULL)
-    wait_until(lambda: len([*tmp_path.glob("*.pid")]) == 2, 60)
+    wait_for(lambda: len([*tmp_path.glob("*.pid")]) == 2)
     workers = [int(path.stem) for path in tmp_path.glob("*.pid")]
     caller.send_signal(number)
     assert caller.wait(20) != 0
-    wait_until(lambda: not any(map(is_alive, workers)), 20)
+    wait_for(lambda: not any(map(is_alive, workers)), 20)
 
 
 def is_alive(pid: int) -> bool:
@@ -345,13 +345,6 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except OSError:
         return False
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def in_other_order(tmp_path: Path, kind: str) -> list[Any]:

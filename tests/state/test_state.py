@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
-from helpers.cases import EVERY
+from helpers.cases import EVERY, case_name
 from helpers.states import WAYS
 
 import orfit_bench as ob
@@ -38,10 +38,6 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("sgd", {"averaging": "weighted", "weights": {"power": {"eta0": 0.3, "power": 0.8}}, "radius": 0.1, "ridge": 0.1}),
 ]
 MOMENTS = {"fresh": None, "no rows": 0, "one row": 1, "mid-batch": 6, "later": 21}
-
-
-def names(case: Any) -> str:
-    return " ".join([case[0], *(f"{k}={v}" for k, v in case[1].items())])
 
 
 def test_names_dimensions_and_attributes(rows: Any) -> None:
@@ -85,7 +81,7 @@ def test_bytes_of_the_state(rows: Any) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("moment", ["fresh", "mid-batch"])
-@pytest.mark.parametrize("case", LEARNERS, ids=names)
+@pytest.mark.parametrize("case", LEARNERS, ids=case_name)
 def test_learners_continue_identically(
     case: Any, moment: str, way: str, same_state: Same, rows: Any, tmp_path: Path
 ) -> None:
@@ -151,7 +147,7 @@ def test_goes_on_with_a_model(
     same_state(other.partial_fit(X[5:], y[5:]), learner.partial_fit(X[5:], y[5:]))
 
 
-@pytest.mark.parametrize("case", LEARNERS, ids=names)
+@pytest.mark.parametrize("case", LEARNERS, ids=case_name)
 def test_a_dataset_may_be_kept_as_netcdf(case: Any, same_state: Same, rows: Any, tmp_path: Path) -> None:
     learner = ob.create(case[0], **case[1]).partial_fit(*rows(6))
     learner.state().to_netcdf(tmp_path / "state.nc", engine="h5netcdf")
