@@ -110,15 +110,7 @@ def run(
     """
     suite = suite or Suite()
     planned = suite.cells()
-    if not timeout > 0:
-        raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
-    if not memory_budget >= 0:
-        raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
-    if memory_limit is not None and not memory_limit >= LEAST_MEMORY:
-        raise ValueError(
-            f"memory_limit={memory_limit}: want at least {LEAST_MEMORY:.0f} bytes ({LEAST_MEMORY / 1e9:g} GB): the "
-            f"threads that read files need them"
-        )
+    _check_limits(timeout, memory_budget, memory_limit)
     if timed is None:
         timed = jobs == 1 and client is None
     _check_executor(isolate, jobs, timed, client)
@@ -143,6 +135,19 @@ def run(
                 results.write(table, target)
             journal.remove(cell.key for cell, _ in planned)
     return table
+
+
+def _check_limits(timeout: float, memory_budget: float, memory_limit: float | None) -> None:
+    """Raise ValueError if a limit of the cells is too small."""
+    if not timeout > 0:
+        raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
+    if not memory_budget >= 0:
+        raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
+    if memory_limit is not None and not memory_limit >= LEAST_MEMORY:
+        raise ValueError(
+            f"memory_limit={memory_limit}: want at least {LEAST_MEMORY:.0f} bytes ({LEAST_MEMORY / 1e9:g} GB): the "
+            f"threads that read files need them"
+        )
 
 
 def _check_executor(isolate: bool, jobs: int, timed: bool, client: Any) -> None:

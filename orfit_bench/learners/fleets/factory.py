@@ -21,12 +21,13 @@ from orfit_bench.learners.fleets.stacking import learners_of, stacked
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.fleets.subspace import SubspaceFleet
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
 from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
-from orfit_bench.spec.method import refuses_nothing
-from orfit_bench.spec.setting import refuse_lost_numbers
+from orfit_bench.spec.method import Method, refuses_nothing
+from orfit_bench.spec.setting import Setting, refuse_lost_numbers
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import Choice, Integer, SettingType
 
@@ -238,21 +239,35 @@ def _members(
                 error.args = (f"{error}; got {len(shared[wrong[0]])} values for {size} members",)
         raise
     known = {s.name: s for s in (*found.settings, RANDOM_STATE)}
+    checked = _check_values(found, known, varying)
+    _refuse_members(one.rule, known, size, checked)
+    return Members(one.rule, size, checked)
+
+
+def _check_values(
+    method: Method, known: Mapping[str, Setting], varying: Mapping[str, list[Any]]
+) -> dict[str, list[Any]]:
+    """The values of each member for these settings, checked as by `create`."""
     checked: dict[str, list[Any]] = {}
     for name, values in varying.items():
         for i, value in enumerate(values):
             try:
                 checked.setdefault(name, []).append(known[name].check(value))
             except (TypeError, ValueError) as error:
-                raise type(error)(f"{found.name}, member {i}: {error}") from None
+                raise type(error)(f"{method.name}, member {i}: {error}") from None
             except KeyError:
-                raise TypeError(f"{found.name} has no setting {name!r}{suggest_setting(name, known)}") from None
-    if found.refuses is not refuses_nothing:
+                raise TypeError(f"{method.name} has no setting {name!r}{suggest_setting(name, known)}") from None
+    return checked
+
+
+def _refuse_members(rule: Rule, known: Mapping[str, Setting], size: int, varying: Mapping[str, list[Any]]) -> None:
+    """Raise the error of the first member whose values the method, its kernel or the dtype refuses."""
+    method = rule.method
+    if method.refuses is not refuses_nothing:
         for i in range(size):
-            if reason := found.refuses({**one.settings, **{name: values[i] for name, values in checked.items()}}):
-                raise ValueError(f"{found.name}, member {i}: {reason}")
-    for name, values in checked.items():
+            if reason := method.refuses({**rule.settings, **{name: values[i] for name, values in varying.items()}}):
+                raise ValueError(f"{method.name}, member {i}: {reason}")
+    for name, values in varying.items():
         for i, value in enumerate(values):
-            require_settings(one.rule.kernel, found, chosen, {name: value})
-            refuse_lost_numbers(f"{found.name}, member {i}", [known[name]], {name: value}, one.rule.dtype)
-    return Members(one.rule, size, checked)
+            require_settings(rule.kernel, method, rule.backend, {name: value})
+            refuse_lost_numbers(f"{method.name}, member {i}", [known[name]], {name: value}, rule.dtype)
