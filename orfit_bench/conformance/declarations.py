@@ -129,7 +129,7 @@ CHECKS: dict[str, Callable[[Any], list[str]]] = {
 }
 
 
-def list_declared(names: Sequence[str] = ()) -> list[Declared]:
+def list_declared(names: Sequence[str]) -> list[Declared]:
     """The streams, metrics, models and experiments to check.
 
     With names, only those of the named plugins and distributions and those named themselves; otherwise all.

@@ -68,7 +68,7 @@ def variables_set() -> Iterator[set[str]]:
 
 
 @contextmanager
-def altered(variables: Collection[str] = ()) -> Iterator[None]:
+def altered(variables: Collection[str]) -> Iterator[None]:
     """Change the state, except the number of threads, to harmless values, and restore it at the end.
 
     Code that always sets the same value is noticed only if there was another value before. Of the environment, only the

@@ -90,7 +90,7 @@ def expected_failures(backend: str, method: str) -> dict[str, str]:
     return {repr(declared): ""}
 
 
-def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named: Sequence[str] = ()) -> Iterable[str]:
+def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named: Sequence[str]) -> Iterable[str]:
     """Messages about missing checks: all, those of a method or of a named backend, or single checks."""
     ran = [r for r in results if r.status != SKIPPED]
     if not ran:

@@ -56,7 +56,7 @@ class Load(NamedTuple):
     now: Fingerprint
 
 
-def check_load(before: Fingerprint, package: str, packages: Collection[str] = ()) -> Load:
+def check_load(before: Fingerprint, package: str, packages: Collection[str]) -> Load:
     """Compare with a fingerprint of the same packages that was taken before code of `package` was loaded.
 
     A module of another package that was loaded meanwhile can import functions of this one, as extras of a host do. If

@@ -59,7 +59,7 @@ def _are_names(value: object) -> bool:
     return isinstance(value, Sequence) and all(isinstance(name, str) for name in value)
 
 
-def read_shard(shard: Any, columns: Columns, supervised: bool = True, gaps: bool = False) -> Iterator[Rows]:
+def read_shard(shard: Any, columns: Columns, supervised: bool, gaps: bool) -> Iterator[Rows]:
     """The rows of a shard in chunks, from arrays, a table, a file, or the value of a callable.
 
     With `gaps`, as for filters, targets of files may be missing (NaN).

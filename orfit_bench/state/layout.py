@@ -164,9 +164,10 @@ class StateLayout:
         """The used length of the growing dimension."""
         return int(s.count[0]) if self.grows else 0
 
-    def sizes_of_layer(self, layer: int) -> dict[str, int]:
-        """The sizes of a layer, counted from 1; those of the model if the method does not learn layer by layer."""
-        return self._sizes_of.get(f"_{layer}", self.sizes)
+    @property
+    def sizes_of_first_layer(self) -> dict[str, int]:
+        """The sizes of the first layer; those of the model if the method does not learn layer by layer."""
+        return self._sizes_of.get("_1", self.sizes)
 
     def reserve(self, s: State, more: int) -> Any:
         """The record with capacity for `more` further entries, at most up to the limit."""

@@ -130,7 +130,7 @@ def _has_large_numbers(column: Any) -> bool:
     return any(value is not None and abs(value) >= LARGEST for value in extremes.values())
 
 
-def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, codes: Collection[str] = ()) -> Source:
+def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, codes: Collection[str]) -> Source:
     """A CSV file; pyarrow guesses types from the first rows, so integer columns are read as floating point.
 
     Columns in `codes` are read as strings if a number has leading zeros, since 01234 and 1234 then differ. Hexadecimal

@@ -124,7 +124,7 @@ def _is_number(text: str) -> bool:
     return "_" not in text
 
 
-def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categorical: Sequence[str] = ()) -> None:
+def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categorical: Sequence[str]) -> None:
     """Raise TypeError that names a column that is neither numeric nor encoded as one column per value.
 
     Raises ValueError for a column without a name.

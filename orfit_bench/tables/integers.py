@@ -42,7 +42,7 @@ def largest_safe(dtype: np.dtype[Any]) -> int:
     return int(2 ** (np.finfo(dtype).nmant + 1))
 
 
-def refuse_rounded_integer(value: int, where: str, dtype: np.dtype[Any] = DOUBLE) -> None:
+def refuse_rounded_integer(value: int, where: str, dtype: np.dtype[Any]) -> None:
     """Raise ValueError if a type would round an integer, which can have any size."""
     try:
         is_held = _holds(dtype, value)

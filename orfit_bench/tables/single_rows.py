@@ -16,7 +16,7 @@ from orfit_bench.tables.names import NamedValues, arrange, is_permutation, quote
 def read_row(
     x: Any,
     known: tuple[str, ...],
-    width: int | None = None,
+    width: int | None,
     argument: str = "x",
     dtype: np.dtype[Any] = DOUBLE,
 ) -> NamedValues:

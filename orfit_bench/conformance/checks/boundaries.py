@@ -131,7 +131,7 @@ def _boundaries(context: CheckContext) -> set[int]:
     ends = {0, 1, B - 1, B, B + 1}
     if growth:
         learner = context.initialize(context.rows())
-        limit = growth.limit(learner.settings, layout_of(learner).sizes_of_layer(1))
+        limit = growth.limit(learner.settings, layout_of(learner).sizes_of_first_layer)
         ends |= {limit - 1, limit, limit + 1} if limit else set()
     return ends
 

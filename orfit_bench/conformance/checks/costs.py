@@ -117,7 +117,7 @@ def _arguments(context: CheckContext, d: int, rows: int = ROWS) -> tuple[Any, di
     """The settings and sizes that are passed to a declared cost."""
     learner = context.train(context.rows(n=rows, d=d))
     layout = layout_of(learner)
-    return learner.settings, {**layout.sizes_of_layer(1), "count": layout.count(arrays_of(learner))}
+    return learner.settings, {**layout.sizes_of_first_layer, "count": layout.count(arrays_of(learner))}
 
 
 def _state_bytes(learner: Any) -> float:
