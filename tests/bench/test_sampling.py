@@ -20,9 +20,9 @@ LEARNERS = [
 ]
 
 
-def numbered(n, d=3, **more):
-    """Rows that contain their number: row i of X is (i, i, ...), of y it is -i."""
-    return Data(np.repeat(np.arange(n)[:, None], d, 1).astype(float), -np.arange(n, dtype=float), **more)
+def numbered(n, **more):
+    """Rows of three features that contain their number: row i of X is (i, i, ...), of y it is -i."""
+    return Data(np.repeat(np.arange(n)[:, None], 3, 1).astype(float), -np.arange(n, dtype=float), **more)
 
 
 def visits(data):

@@ -24,12 +24,12 @@ MOTIONS = {
 }
 
 
-def assert_equal(fleet, alone, tolerance=1e-10):
+def assert_equal(fleet, alone):
     for member, learner in zip(fleet, alone, strict=True):
         got, want = member.state(), learner.state()
         for name in want:
             scale = 1 + abs(want[name].values).max(initial=0)
-            np.testing.assert_allclose(got[name], want[name], rtol=0, atol=tolerance * scale, err_msg=name)
+            np.testing.assert_allclose(got[name], want[name], rtol=0, atol=1e-10 * scale, err_msg=name)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])

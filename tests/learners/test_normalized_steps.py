@@ -59,9 +59,7 @@ def draw(shape: int, dtype: str, rng: np.random.Generator) -> Any:
     return (z if np.dtype(dtype).kind == "f" else z + 1j * rng.uniform(0.5, 1, shape)).astype(dtype)
 
 
-def extreme_cases(
-    settings: dict[str, Any], dtype: str, outputs: int, count: int = CASES
-) -> tuple[Any, Any, list[list[Any]]]:
+def extreme_cases(settings: dict[str, Any], dtype: str, outputs: int) -> tuple[Any, Any, list[list[Any]]]:
     """Rows X (n, d), targets Y (n, outputs) of any size, and the exact steps of each; all entries are normal numbers.
 
     In one of three rows entries have different sizes. Targets are drawn by the size of the step that they cause; in
@@ -70,7 +68,7 @@ def extreme_cases(
     rng, info, most = np.random.default_rng(len(dtype) + outputs), np.finfo(dtype), EXPONENTS[dtype]
     least, largest = np.log10(float(info.tiny)), np.log10(float(info.max))
     eps, X, Y, steps = settings.get("eps", 0.0), [], [], []
-    while len(X) < count:
+    while len(X) < CASES:
         size = rng.uniform(-most, most, FEATURES if rng.random() < 1 / 3 else 1)
         x = draw(FEATURES, dtype, rng) * (10.0**size).astype(info.dtype)
         energy = max(2 * max(size), np.log10(eps) if eps else -np.inf) - np.log10(settings.get("step_size", 1.0))

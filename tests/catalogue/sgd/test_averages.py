@@ -62,26 +62,28 @@ def test_predictions_use_the_average_of_the_iterates(settings, more, data):
         np.testing.assert_allclose(learner.predict(X), X @ want, atol=1e-13)
 
 
+def check_predictions(learner, X, y):
+    """Compare the predictions of `prequential` with those of a copy before each row; returns the copy."""
+    asked = learner.copy().partial_fit(X[:0], y[:0])
+    reported = learner.prequential(X, y)
+    for i in range(len(X)):
+        np.testing.assert_array_equal(reported[i : i + 1], asked.predict(X[i : i + 1]))
+        asked.partial_fit(X[i : i + 1], y[i : i + 1])
+    return asked
+
+
 @pytest.mark.parametrize("settings", AVERAGED, ids=stated)
 def test_predictions_of_a_model_use_the_average(settings, data, cubic):
     X, y, w0 = data[0][:, :3] / 2, targets("square", 12), data[1].ravel()[:3] / 3
     learner = ob.create("sgd", model=cubic, step_size=0.1, momentum=0.5, initial_weights=w0, **settings)
-    asked = learner.copy().partial_fit(X[:0], y[:0])
-    reported = learner.prequential(X, y)
-    for i in range(12):
-        np.testing.assert_array_equal(reported[i : i + 1], asked.predict(X[i : i + 1]))
-        asked.partial_fit(X[i : i + 1], y[i : i + 1])
+    asked = check_predictions(learner, X, y)
     np.testing.assert_allclose(asked.predict(X), cubic.predict(weights(asked, "average")[:, 0], X)[:, 0])
 
 
 def test_prequential_predictions_ignore_the_lookahead(data, cubic):
     X, y = data[0][:, :3] / 2, targets("square", 12)
     learner = ob.create("sgd", model=cubic, step_size=0.1, momentum=0.9)
-    asked = learner.copy().partial_fit(X[:0], y[:0])
-    reported = learner.prequential(X, y)
-    for i in range(12):
-        np.testing.assert_array_equal(reported[i : i + 1], asked.predict(X[i : i + 1]))
-        asked.partial_fit(X[i : i + 1], y[i : i + 1])
+    check_predictions(learner, X, y)
 
 
 def test_overflowing_sum_of_weights_is_refused(data, same_state):

@@ -44,13 +44,13 @@ def triangular(A: Any) -> Any:
     return np.linalg.qr(A.T, mode="r").T
 
 
-def check_long_run(n: int, d: int = 6) -> tuple[float, float, float]:
-    """Learn n rows; the largest errors of mean and P, and the least eigenvalue of P over its largest."""
-    (F, B), rng = stable(d), np.random.default_rng(8)
+def check_long_run(n: int) -> tuple[float, float, float]:
+    """Learn n rows of 6 features; the largest errors of mean and P, and the least eigenvalue of P over its largest."""
+    (F, B), rng = stable(6), np.random.default_rng(8)
     learner = ob.create("kalman", transition=F, process_noise=B @ B.T, observation_noise=0.01)
     exact, found = ArrayFilter(F, B, 0.01), []
     for i in range(0, n, 1000):
-        rows = rng.standard_normal((1000, d))
+        rows = rng.standard_normal((1000, 6))
         targets = np.sin(0.01 * np.arange(i, i + 1000)) + 0.1 * rng.standard_normal(1000)
         learner.partial_fit(rows, targets)
         for x, target in zip(rows, targets, strict=True):

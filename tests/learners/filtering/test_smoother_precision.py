@@ -122,13 +122,11 @@ def test_rows_of_one_step_lose_digits_together() -> None:
     assert moments(ob.create("kalman").step(A, [-0.5, 12.5, -1.4], observation_noise=noise))[1] < 2e-3
 
 
-def filtered(J: Any, parameters: Any, variances: Any, noise: float = 1.0) -> FilteredRows:
-    """The filter's results for rows J, for these variances of the parameters and of the forecasts."""
+def filtered(J: Any, parameters: Any, variances: Any) -> FilteredRows:
+    """The filter's results for rows J, for these variances of the parameters and of the forecasts, and noise 1."""
     n, p = J.shape
     P = np.stack([np.diag(row) for row in parameters]) if n else np.zeros((0, p, p))
-    return FilteredRows(
-        [np.eye(p)] * n, P, parameters, parameters / 2, J, np.zeros((n, 1)), variances, np.full(n, noise)
-    )
+    return FilteredRows([np.eye(p)] * n, P, parameters, parameters / 2, J, np.zeros((n, 1)), variances, np.ones(n))
 
 
 def test_errors_of_forecasts_are_measured_by_what_rows_left_behind() -> None:
