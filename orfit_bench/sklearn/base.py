@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -45,12 +46,21 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
         model: Model | None = parameters.get("model")
         return model or (MLP() if self.method.state.layered else LINEAR)
 
+    @contextmanager
+    def _as_before_after_errors(self) -> Iterator[None]:
+        """Context of a first call or a call of `fit`: after an error, all attributes are as before."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _begin_learner(self) -> None:
         """Create a learner with the current parameters, which it keeps."""
         parameters, seed = self.get_params(deep=False), self.random_state
-        for name in SWITCHES & set(parameters):
-            if not isinstance(parameters[name], (bool, np.bool_)):
-                raise TypeError(f"{name}={parameters[name]!r}: want True or False")
+        self._check_switches()
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
         model = self._model(parameters)
@@ -58,6 +68,13 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
             self.method.name, backend=self.backend, random_state=int(seed), model=model, **self._settings()
         )
         self._parameters = parameters
+
+    def _check_switches(self) -> None:
+        """Raise TypeError for a parameter that is neither True nor False and must be one of them."""
+        parameters = self.get_params(deep=False)
+        for name in SWITCHES & set(parameters):
+            if not isinstance(parameters[name], (bool, np.bool_)):
+                raise TypeError(f"{name}={parameters[name]!r}: want True or False")
 
     def _check_parameters(self) -> None:
         """Raise ValueError if parameters were changed after the first rows, since learning would ignore the change."""
@@ -130,12 +147,12 @@ def _is_equal(value: Any, other: Any) -> bool:
 
 def checked_weights(sample_weight: Array, rows: int, first: bool) -> Array:
     """Weights (n,): finite, nonnegative, and not all zero in the first call; a number is the weight of every row."""
-    given = [sample_weight] if np.isscalar(sample_weight) else sample_weight
+    given = np.full(rows, sample_weight) if np.isscalar(sample_weight) else sample_weight
     weights = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.ndim != 1 or len(weights) not in (1, rows):
+    if weights.shape != (rows,):
         raise ValueError(f"sample_weight: got shape {weights.shape}, want ({rows},), one weight for each row")
     if (weights < 0).any():
         raise ValueError("sample_weight: negative values are not allowed, want weights >= 0")
     if first and not weights.any():
         raise ValueError("sample_weight: all weights are zero, want one that is positive")
-    return np.broadcast_to(weights, rows)
+    return weights

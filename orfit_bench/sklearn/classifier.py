@@ -65,20 +65,20 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         """
         return self._partial_fit(X, y, classes)
 
-    def _fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
-        X, y = self._checked(X, y, True)
-        self._begin()
-        self.classes_ = unique_labels(y)
-        return self._learn_labels(X, y, sample_weight)
-
-    def _partial_fit(self, X: Array, y: Array, classes: Array, sample_weight: Array = None) -> Self:
-        start = not hasattr(self, "learner_")
-        X, y = self._checked(X, y, start)
-        if start:
-            self._begin()
+    def _fit(self, X: Array, y: Array, sample_weight: Array = None, classes: Array = None) -> Self:
+        with self._as_before_after_errors():
+            X, y = self._checked(X, y, True)
+            self._begin_learner()
+            self._known: dict[Any, int] = {}
             self.classes_ = unique_labels(y if classes is None else classes)
             self._fixed = classes is not None
-        elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
+            return self._learn_labels(X, y, sample_weight)
+
+    def _partial_fit(self, X: Array, y: Array, classes: Array, sample_weight: Array = None) -> Self:
+        if not hasattr(self, "learner_"):
+            return self._fit(X, y, sample_weight, classes)
+        X, y = self._checked(X, y, False)
+        if classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError(f"classes: got {classes!r}, but the first call had {self.classes_!r}")
         return self._learn_labels(X, y, sample_weight)
 
@@ -87,11 +87,6 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         check_classification_targets(y)
         return X, y
 
-    def _begin(self) -> None:
-        self._begin_learner()
-        self._fixed = False
-        self._known: dict[Any, int] = {}
-
     def _learn_labels(self, X: Array, y: Array, sample_weight: Array) -> Self:
         """Learn labels of any dtype; the learner gets integers, in order of first appearance."""
         first = not self.learner_.n_samples_seen_
@@ -99,13 +94,17 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         new = [label for label in unique_labels(y).tolist() if label not in set(self.classes_.tolist())]
         if new and self._fixed:
             raise ValueError(f"y: the label {new[0]!r} is not among the classes of the first call")
+        if new:
+            unique_labels([*self.classes_.tolist(), *new])  # refuses labels of several types
         known = dict(self._known)
         for label in y.tolist():
             known.setdefault(label, len(known))
-        self._learn(self._rows(X), [known[label] for label in y.tolist()], sample_weight=weights)
-        self._known = known
-        if new:
-            self.classes_ = unique_labels([*self.classes_.tolist(), *new])
+        try:
+            self._learn(self._rows(X), [known[label] for label in y.tolist()], sample_weight=weights)
+        finally:  # the rows before one that diverged are learned
+            learned = len(self.learner_.classes_)
+            self._known = {label: code for label, code in known.items() if code < learned}
+            self.classes_ = unique_labels([*self.classes_.tolist(), *(label for label in new if label in self._known)])
         return self
 
     def _answer(self, X: Array) -> Array:
@@ -166,9 +165,13 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         Returns
         -------
         ndarray, shape (n,)
-            The labels with the highest scores.
+            The labels with the highest scores, among those of the learned rows.
         """
         scores = self.decision_function(X)
+        if len(self._known) < len(self.classes_):  # classes without a row have the score 0
+            learned = np.flatnonzero([label in self._known for label in self.classes_.tolist()])
+            columns = scores if scores.ndim > 1 else np.stack([-scores, scores], axis=1)
+            return self.classes_[learned[columns[:, learned].argmax(axis=1)]]
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import RegressorMixin
 from orfit_bench.learners import uncertainty
 from orfit_bench.sklearn.base import checked_weights
 from orfit_bench.sklearn.linear import LinearRows
-from orfit_bench.sklearn.tables import validate_rows
+from orfit_bench.sklearn.tables import target_names, validate_rows
 
 Array = Any
 GOOD_SCORES = ("apa", "nlms", "one_step_sgd", "owm")
@@ -43,11 +44,16 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
         return self._fit(X, y, not hasattr(self, "learner_"))
 
     def _fit(self, X: Array, y: Array, start: bool, sample_weight: Array = None) -> Self:
-        X, y = validate_rows(self, X, y, reset=start, dtype=np.float64, order="C", multi_output=True, y_numeric=True)
-        weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
-        if start:
-            self._begin_learner()
-        self._learn(self._rows(X), np.asarray(y, float), sample_weight=weights)
+        with self._as_before_after_errors() if start else nullcontext():
+            names = target_names(y, None if start else getattr(self, "_target_names", None))
+            X, y = validate_rows(
+                self, X, y, reset=start, dtype=np.float64, order="C", multi_output=True, y_numeric=True
+            )
+            weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
+            if start:
+                self._begin_learner()
+                self._target_names = names
+            self._learn(self._rows(X), np.asarray(y, float), sample_weight=weights)
         return self
 
     def _answer(self, X: Array) -> Array:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array
 
 from orfit_bench.sklearn.base import StreamingEstimator
 from orfit_bench.sklearn.tables import validate_rows
@@ -62,20 +63,25 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return self._fit(X, not hasattr(self, "learner_"))
 
     def _fit(self, X: Array, start: bool) -> Self:
-        X = validate_rows(self, X, reset=start, dtype=np.float64, order="C")
-        if self.n_components > X.shape[1]:
-            raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
-        if start:
-            self._begin_learner()
-            self._n, self._sum, self._energy = 0, np.zeros(X.shape[1]), 0.0
-            self._axes, self._waiting = Axes(np.zeros((0, X.shape[1])), np.zeros(0)), np.zeros((0, X.shape[1]))
-        rows, total = self._centred(X) if self.center else (X, self._sum)
-        self._learn(rows)
-        self._sum = total
-        self._n += len(X)
-        self._energy += float(np.vdot(rows, rows))
-        self.mean_ = self._sum / self._n if self.center else np.zeros(X.shape[1])
-        self._turn(rows)
+        with self._as_before_after_errors():
+            X = validate_rows(self, X, reset=start, dtype=np.float64, order="C")
+            if start:
+                self._begin_learner()
+                if self.n_components > X.shape[1]:
+                    raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
+                self._n, self._sum, self._energy = 0, np.zeros(X.shape[1]), 0.0
+                self._axes, self._waiting = Axes(np.zeros((0, X.shape[1])), np.zeros(0)), np.zeros((0, X.shape[1]))
+            else:
+                self.learner_ = self.learner_.copy()  # it learns the rows before one that diverges
+            rows, total = self._centred(X) if self.center else (X, self._sum)
+            self._learn(rows)
+            self._sum = total
+            self._n += len(X)
+            self._energy += float(np.vdot(rows, rows))
+            if not np.isfinite(self._energy):
+                raise ValueError("X: the squares of these rows overflow: scale the features")
+            self.mean_ = self._sum / self._n if self.center else np.zeros(X.shape[1])
+            self._turn(rows)
         return self
 
     def _turn(self, rows: Array) -> None:
@@ -99,6 +105,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _scale(self) -> Array:
         """The divisors of the coordinates: their standard deviations with `whiten`."""
+        self._check_switches()
         deviation = np.sqrt(self.explained_variance_)
         tiny = np.finfo(float).eps * deviation.max(initial=0.0)
         return np.where(deviation > tiny, deviation, 1.0) if self.whiten else np.ones(len(deviation))
@@ -139,10 +146,12 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
             If X does not have k columns.
         """
         self._check_is_fitted()
-        coordinates, k = np.asarray(X, float), len(self.components_)
-        if coordinates.ndim != 2 or coordinates.shape[1] != k:
-            raise ValueError(f"X: got shape {coordinates.shape}, want (n, {k}), a column for each row of components_")
-        return coordinates * self._scale() @ self.components_ + self.mean_
+        given, k = np.asarray(X), len(self.components_)
+        if given.ndim != 2 or given.shape[1] != k:
+            raise ValueError(f"X: got shape {given.shape}, want (n, {k}), a column for each row of components_")
+        if given.dtype.kind not in "biuf":
+            given = check_array(given, dtype="numeric", ensure_all_finite=False, input_name="X")
+        return given.astype(float) * self._scale() @ self.components_ + self.mean_
 
     @property
     def _n_features_out(self) -> int:
