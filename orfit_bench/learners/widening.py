@@ -57,11 +57,18 @@ def widened(learner: Learner, more: int) -> Any:
 def _unseen(learner: Learner, state: LearnerState, more: int) -> dict[str, Any]:
     """The fields that do not start at zero, of a learner of `more` features that learned as many rows of zeros."""
     rule = learner.rule
-    started = [f.name for f in rule.layout(state.sizes).fields if f.start and FEATURES & set(f.dims)]
-    if not (started and rule.method.traits.supervised):
+    if not rule.method.traits.supervised:
         return {}
     sizes = state.sizes._replace(n_features=more)
     twin = rule.init(sizes, state.classes)
+    first = rule.layout(sizes).arrays(twin.arrays)
+    started = [
+        f.name
+        for f in rule.layout(sizes).fields
+        if FEATURES & set(f.dims) and (f.start or (f.name == rule.method.state.weights and first[f.name].any()))
+    ]
+    if not started:
+        return {}
     for start in range(0, state.n_samples, CHUNK):
         n = min(CHUNK, state.n_samples - start)
         X, Y = np.zeros((n, more), rule.dtype), np.zeros((n, sizes.n_outputs), rule.dtype)

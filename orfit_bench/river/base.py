@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
 
+from orfit_bench.errors import DivergedError
 from orfit_bench.learners.factory import create
 from orfit_bench.learners.widening import widened
-from orfit_bench.river.features import Features, check_finite, check_finite_columns, check_frame
+from orfit_bench.river.features import Features, check_frame, is_finite, is_real, named_columns
 from orfit_bench.spec import Method, NumberOrSchedule
 
 OWN = ("fit_intercept", "backend", "seed")
@@ -24,6 +27,7 @@ class StreamingModel:
     def begin(self) -> None:
         """Forget everything; called by the constructor."""
         settings = {name: value for name, value in vars(self).items() if name not in OWN}
+        self._leading: list[Any] = []
         self._features = Features(constant=getattr(self, "fit_intercept", False))
         self._learner = create(
             self.method.name, backend=vars(self)["backend"], random_state=vars(self)["seed"], **settings
@@ -34,29 +38,71 @@ class StreamingModel:
         """The underlying learner; see `orfit_bench.create`."""
         return self._learner
 
-    def _row(self, x: Mapping[Any, Any]) -> Any:
-        """The row of x, after adding its new features."""
+    def __copy__(self) -> Any:
+        """A copy that does not share the learner."""
+        return deepcopy(self)
+
+    def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:
+        """Learn the row of x with its target, None for methods without targets."""
+        raise NotImplementedError
+
+    def _learn_rows(self, rows: Any, targets: Any) -> None:
+        """Learn rows with their targets."""
+        raise NotImplementedError
+
+    def _check_target(self, target: Any) -> None:
+        """Raise TypeError or ValueError for a target that could not be learned."""
+
+    def _learn_one(self, x: Mapping[Any, Any], target: Any = None) -> None:
+        """Learn a row; if it is refused, its new features stay unknown."""
         row = self._features.known_row(x)
-        if row is None:
-            if not isinstance(x, Mapping):
-                raise TypeError(f"got {type(x).__name__}, want a row as a dictionary of features, {{name: number}}")
-            if new := self._features.new(x):
-                check_finite({name: x[name] for name in new})  # before the learner grows
-                self._widen(new)
+        if row is not None:
+            self._learn_row(x, row, target)
+            return
+        with self._as_before_if_refused():
+            self._add_features(x)
             row = self._features.row(x)
-        return row
+            if len(row):
+                self._learn_row(x, row, target)
+            else:
+                self._check_target(target)
+                self._leading.append(target)
 
-    def _rows(self, X: Any) -> Any:
+    def _learn_many(self, X: Any, targets: Any = None) -> None:
+        """Learn the rows of a table; if none is learned, its new features stay unknown."""
         check_frame(X)
-        if new := self._features.new(X.columns):
-            check_finite_columns(X[new])
-            self._widen(new)
-        return self._features.rows(X)
+        with self._as_before_if_refused(), named_columns(X):
+            self._add_features(X.columns)
+            rows = self._features.rows(X)
+            if rows.shape[1]:
+                self._learn_rows(rows, targets)
+            else:
+                leading = [None] * len(X) if targets is None else list(targets)
+                for target in leading:
+                    self._check_target(target)
+                self._leading.extend(leading)
 
-    def _widen(self, names: Any) -> None:
-        if new := self._features.new(names):
-            self._learner = widened(self._learner, len(new))
-            self._features.add(new)
+    @contextmanager
+    def _as_before_if_refused(self) -> Iterator[None]:
+        """Context after whose errors all is as before, unless rows were learned before one that diverged."""
+        before = self._features, self._learner, self._leading
+        try:
+            yield
+        except Exception as error:
+            if not (isinstance(error, DivergedError) and error.row):
+                self._features, self._learner, self._leading = before
+            raise
+
+    def _add_features(self, names: Iterable[Any]) -> None:
+        """Widen the learner by new features. Rows that came before the first feature are learned as rows of zeros."""
+        new = self._features.new(names)
+        if not new:
+            return
+        self._learner, self._features = widened(self._learner, len(new)), self._features.with_new(new)
+        if self._leading:
+            self._learner = self._learner.copy()  # the first learner is needed again if the row is refused
+            self._learn_rows(np.zeros((len(self._leading), self._features.width)), self._leading)
+            self._leading = []
 
     def _has_begun(self) -> bool:
         return self._learner.live_state is not None
@@ -69,20 +115,17 @@ class StreamingModel:
         }
 
 
-REAL = (int, float, np.integer, np.floating, np.bool_)
-"""The types of a target of regression."""
-
-
 def check_target(value: Any) -> None:
     """Raise ValueError or TypeError unless a target is a finite number."""
-    if not isinstance(value, REAL):
+    if not is_real(value):
         raise TypeError(f"the target is {value!r}, of type {type(value).__name__}, want a number")
-    if not np.isfinite(value):
-        raise ValueError(f"the target is {value}: want a finite number; leave out the row")
+    if not is_finite(value):
+        shown = "an integer beyond the range of float64" if isinstance(value, int) else value
+        raise ValueError(f"the target is {shown}: want a finite number; leave out the row")
 
 
-def as_float(value: Any) -> float:
-    """A target as a float."""
-    if type(value) is float:
-        return value
-    return float(value) if isinstance(value, REAL) else value
+def check_series(y: Any) -> None:
+    """Raise TypeError for targets of a table that are no series."""
+    if getattr(y, "ndim", 1) != 1 or isinstance(y, (str, bytes, Mapping)):
+        got = f"{type(y).__name__} of shape {y.shape}" if hasattr(y, "shape") else type(y).__name__
+        raise TypeError(f"y: got {got}, want a Series of pandas")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from struct import error as StructError
@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+NUMBERS = {float, int, bool, np.bool_, *(np.dtype(code).type for code in "bhilqBHILQefdg")}
+"""Types of values that need no closer look."""
 REMEDY = "want a finite number; replace it, for example by the mean of the feature, or leave out the row"
 
 
 class Features:
     """The names of the features seen so far, in the order of the columns; a constant column precedes them."""
 
-    def __init__(self, constant: bool) -> None:
+    def __init__(self, constant: bool, names: Sequence[Any] = ()) -> None:
         self._first = (1.0,) if constant else ()
-        self._column: dict[Any, int] = {}
-        self._values: Callable[[Mapping[Any, Any]], tuple[Any, ...]] = _no_values
-        self._buffer: Any = np.array(self._first)  # mypy does not know that arrays are buffers
-        self._format = ""
+        self._column = {name: i for i, name in enumerate(names)}
+        self._values: Callable[[Mapping[Any, Any]], tuple[Any, ...]] = _values_of(names)
+        self._buffer: Any = np.array(self._first + (0.0,) * len(names))  # mypy does not know that arrays are buffers
+        self._format = f"{len(names)}d"
+        self._size = len(names) if self.width else None
 
     @property
     def width(self) -> int:
@@ -35,17 +38,18 @@ class Features:
         """The names that are not known yet, in alphabetical order."""
         return sorted(set(names).difference(self._column), key=str)
 
-    def add(self, new: Iterable[Any]) -> None:
-        """Append new names to the known ones."""
-        for name in new:
-            self._column[name] = len(self._column)
-        known = tuple(self._column)
-        self._values = itemgetter(*known) if len(known) > 1 else _OneValue(known[0])
-        self._buffer, self._format = np.array(self._first + (0.0,) * len(known)), f"{len(known)}d"
+    def with_new(self, names: Iterable[Any]) -> Features:
+        """These features and new ones after them."""
+        return Features(bool(self._first), (*self._column, *names))
 
     def known_row(self, x: Mapping[Any, Any]) -> Array | None:
-        """The row (width,) of x if it has exactly the known features, else None. The next call overwrites the row."""
-        if len(x) != len(self._column):
+        """The row (width,) of x if it has exactly the known features, else None, as for a row of width 0.
+
+        The next call overwrites the row.
+        """
+        if type(x) is not dict:
+            check_mapping(x)
+        if len(x) != self._size:
             return None
         try:
             return self._packed(x, self._values(x))
@@ -57,6 +61,8 @@ class Features:
 
         The next call overwrites the row.
         """
+        if type(x) is not dict:
+            check_mapping(x)
         try:
             values = self._values(x)
         except KeyError:
@@ -64,6 +70,8 @@ class Features:
         return self._packed(x, values)
 
     def _packed(self, x: Mapping[Any, Any], values: tuple[Any, ...]) -> Array:
+        if not NUMBERS.issuperset(map(type, values)):
+            check_finite({name: x[name] for name in self._column if name in x})  # struct packs whatever has a float
         try:  # struct is four times faster than np.array(values)
             pack_into(self._format, self._buffer, 8 * len(self._first), *values)
         except (StructError, OverflowError):
@@ -97,20 +105,40 @@ def _no_values(x: Mapping[Any, Any]) -> tuple[Any, ...]:
     return ()
 
 
+def _values_of(names: Sequence[Any]) -> Callable[[Mapping[Any, Any]], tuple[Any, ...]]:
+    """A function that returns the values of these features as a tuple; it raises KeyError if one is missing."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return _OneValue(names[0]) if names else _no_values
+
+
+def check_mapping(x: Any) -> None:
+    """Raise TypeError for anything but a dictionary or another mapping."""
+    if not isinstance(x, Mapping):
+        raise TypeError(f"got {type(x).__name__}, want a row as a dictionary of features, {{name: number}}")
+
+
 def check_frame(X: Any) -> None:
-    """Raise TypeError for anything but a pandas DataFrame, the type of River's mini-batches."""
+    """Raise TypeError for anything but a pandas DataFrame, the type of River's mini-batches; ValueError for twins."""
     if not (hasattr(type(X), "iloc") and hasattr(type(X), "columns")):
         kind = type(X)
         raise TypeError(f"X: got {kind.__name__} of {kind.__module__.partition('.')[0]}, want a DataFrame of pandas")
+    if not X.columns.is_unique:
+        raise ValueError(f"X: the feature {X.columns[X.columns.duplicated()][0]!r} occurs twice: give it two names")
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a real number; durations of NumPy, which count as integers there, are none."""
+    return isinstance(value, (int, float, np.integer, np.floating, np.bool_)) and not isinstance(value, np.timedelta64)
 
 
 def check_finite(x: Mapping[Any, Any]) -> None:
     """Raise TypeError that names a feature that is not a number, ValueError for one that is not finite."""
     for name, value in x.items():
-        if not isinstance(value, (int, float, np.number, np.bool_)) or isinstance(value, np.complexfloating):
+        if not is_real(value):
             kind = type(value).__name__
             raise TypeError(f"the feature {name!r} is {value!r}, of type {kind}, want a number: encode it beforehand")
-        if not _is_finite(value):
+        if not is_finite(value):
             shown = "an integer beyond the range of float64" if isinstance(value, int) else value
             raise ValueError(f"the feature {name!r} is {shown}: {REMEDY}")
 
@@ -134,7 +162,8 @@ def check_finite_columns(X: Any) -> None:
             raise ValueError(f"the feature {name!r} is {value} in the row {label!r} ({len(bad)} such in all): {REMEDY}")
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
+    """Whether a real number is finite as a double."""
     try:
         return math.isfinite(value)
     except OverflowError:  # an integer beyond the range of doubles
@@ -144,8 +173,10 @@ def _is_finite(value: Any) -> bool:
 def _numbers(X: Any, name: Any) -> Array:
     """A column of a DataFrame as doubles. Raises TypeError that names the column if it is not numeric."""
     column = X[name]
-    if getattr(column.dtype, "kind", "") == "c":
-        raise TypeError(f"the feature {name!r} is of dtype {column.dtype}, want real numbers")
+    kind = getattr(column.dtype, "kind", "")
+    is_numeric = kind in "biuf" or (column.dtype == object and all(v is None or is_real(v) for v in column))
+    if not is_numeric:
+        raise TypeError(f"the feature {name!r} is of dtype {column.dtype}, want real numbers: encode it beforehand")
     try:
         numbers: Array = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError) as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from river import base
 
-from orfit_bench.river.base import StreamingModel, as_float, check_target
-from orfit_bench.river.features import check_finite, named_columns
+from orfit_bench.river.base import StreamingModel, check_series, check_target
+from orfit_bench.river.features import check_finite, is_real, named_columns
 from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
@@ -22,16 +23,7 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
 
     def learn_one(self, x: Row, y: float) -> None:
         """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
-        row = self._row(x)  # this can replace the learner by a wider one
-        if not len(row):  # no features have been seen, so there are no weights yet
-            check_target(y)
-            return
-        try:
-            self._learner.learn_one(row, as_float(y))
-        except (TypeError, ValueError):
-            check_finite(x)
-            check_target(y)
-            raise
+        self._learn_one(x, y)
 
     def predict_one(self, x: Row) -> float:
         """Predict the target of a row; 0 before the first row."""
@@ -45,10 +37,25 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
+        check_series(y)
         check_rows_agree(X, y, "y")
-        rows = self._rows(X)
-        with named_columns(X):
-            self._learner.partial_fit(rows, y)
+        self._learn_many(X, y)
+
+    def _check_target(self, target: Any) -> None:
+        check_target(target)
+
+    def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:
+        try:
+            if type(target) is not float and is_real(target):
+                target = float(target)
+            self._learner.learn_one(row, target)
+        except (TypeError, ValueError, OverflowError):
+            check_finite(x)
+            check_target(target)
+            raise
+
+    def _learn_rows(self, rows: Any, targets: Any) -> None:
+        self._learner.partial_fit(rows, targets)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Predict the targets of the rows of a table."""
@@ -74,46 +81,47 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
 
     def _number(self, label: Any) -> int:
         """The integer for a label of any type, in order of first appearance, as the learner sees it."""
-        try:
-            hash(label)
-            is_missing = bool(label is None or label != label)  # NaN
-        except TypeError:
-            kind = type(label).__name__
-            raise TypeError(f"the label is {label!r}, of type {kind}: want a text, an integer or a boolean") from None
-        if is_missing:
-            raise ValueError(f"the label is {label}: want a text, an integer or a boolean; leave out the row")
+        check_label(label)
         return self._labels.setdefault(label.item() if isinstance(label, np.generic) else label, len(self._labels))
+
+    def _has_begun(self) -> bool:
+        return bool(self._labels)
 
     def _forget_new_labels(self) -> None:
         """After an error, forget labels whose rows were not learned."""
-        learned = len(self._learner.classes_) if self._has_begun() else 0
+        learned = len(self._learner.classes_)
         self._labels = {label: number for label, number in self._labels.items() if number < learned}
 
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a labelled row; a feature that appears counts as zero before, one that is missing as zero now."""
-        row = self._row(x)
-        if not len(row):
-            return
         try:
-            self._learner.learn_one(row, self._number(y))
-        except ValueError:
-            self._forget_new_labels()
-            check_finite(x)
-            raise
-        except ArithmeticError:  # the row diverged
+            self._learn_one(x, y)
+        except (TypeError, ValueError, ArithmeticError):
             self._forget_new_labels()
             raise
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
+        check_series(y)
         check_rows_agree(X, y, "y")
-        rows = self._rows(X)
         try:
-            with named_columns(X):
-                self._learner.partial_fit(rows, [self._number(label) for label in y])
+            self._learn_many(X, y)
         except (TypeError, ValueError, ArithmeticError):
             self._forget_new_labels()
             raise
+
+    def _check_target(self, target: Any) -> None:
+        check_label(target)
+
+    def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:
+        try:
+            self._learner.learn_one(row, self._number(target))
+        except ValueError:
+            check_finite(x)
+            raise
+
+    def _learn_rows(self, rows: Any, targets: Any) -> None:
+        self._learner.partial_fit(rows, [self._number(label) for label in targets])
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
         """Probabilities of the labels, as returned by `predict_proba` of the learner.
@@ -169,23 +177,38 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         return [dict(zip(self._labels, row.tolist(), strict=True)) for row in found]
 
 
+def check_label(label: Any) -> None:
+    """Raise TypeError or ValueError for a label that cannot be a key, or is missing."""
+    try:
+        hash(label)
+        is_missing = bool(label is None or label != label)  # NaN
+    except TypeError:
+        kind = type(label).__name__
+        raise TypeError(f"the label is {label!r}, of type {kind}: want a text, an integer or a boolean") from None
+    if is_missing:
+        raise ValueError(f"the label is {label}: want a text, an integer or a boolean; leave out the row")
+
+
 class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
     """A transformer that learns one row at a time. Nothing is centred: put a StandardScaler before it."""
 
     def learn_one(self, x: Row) -> None:
         """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
-        row = self._row(x)
+        self._learn_one(x)
+
+    def learn_many(self, X: pd.DataFrame) -> None:
+        """Learn the rows of a table in order, as `learn_one` does one by one."""
+        self._learn_many(X)
+
+    def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:
         try:
             self._learner.learn_one(row)
         except ValueError:
             check_finite(x)
             raise
 
-    def learn_many(self, X: pd.DataFrame) -> None:
-        """Learn the rows of a table in order, as `learn_one` does one by one."""
-        rows = self._rows(X)
-        with named_columns(X):
-            self._learner.partial_fit(rows)
+    def _learn_rows(self, rows: Any, targets: Any) -> None:
+        self._learner.partial_fit(rows)
 
     def transform_one(self, x: Row) -> Row:
         """The coordinates of a row by component number; empty before the first row."""

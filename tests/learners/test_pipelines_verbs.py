@@ -169,3 +169,9 @@ def test_a_likelihood_needs_moments():
     with_ones = np.column_stack([X, np.ones(20)])
     want = ob.create("rls", backend="numpy").log_likelihood(with_ones, X[:, 0])
     assert plain.partial_fit(X[:0], []).log_likelihood(X, X[:, 0]) == pytest.approx(want, rel=1e-12)
+
+
+def test_weights_of_a_method_without_weights_are_refused() -> None:
+    pipeline = ob.pipeline("standardize", "intercept", ob.create("greedy", backend="numpy"))
+    with pytest.raises(TypeError, match="weights: greedy has none: it does not predict by weights"):
+        pipeline.partial_fit(np.eye(3), [1.0, 2.0, 3.0]).weights()

@@ -38,7 +38,8 @@ class PipelinePredictions(Attributes):
         Raises
         ------
         TypeError
-            If the learner does not follow the moments, so that no weights for rows before the transforms exist.
+            If the learner has no weights, or does not follow the moments, so that no weights for rows before the
+            transforms exist.
         ValueError
             Before the first row.
 
@@ -52,6 +53,8 @@ class PipelinePredictions(Attributes):
         """
         if self.position is None:
             raise TypeError(f"weights: {self._refusal or 'no step standardizes: use pipeline.learner.array'}")
+        if self.learner.method.state.predict:
+            raise TypeError(f"weights: {self.learner.method.name} has none: it does not predict by weights")
         if self.position.current is None:
             raise ValueError("weights: the pipeline has learned no row yet")
         return weight_history.as_they_come(self.learner, self.position.current)

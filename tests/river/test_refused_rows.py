@@ -1,0 +1,201 @@
+"""Rows and tables that are refused change nothing; rows without features and late features count as zeros."""
+
+from __future__ import annotations
+
+import copy
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import orfit_bench as ob
+from orfit_bench.river import ESTIMATORS
+
+NAMES = ["a", "b", "c"]
+rng = np.random.default_rng(0)
+TABLE = pd.DataFrame(rng.standard_normal((5, 3)), columns=NAMES)
+
+
+def known(model: Any) -> tuple[bytes, int]:
+    """The learner and the number of its columns."""
+    return model.learner.to_bytes(), model._features.width
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ({"a": np.nan, "b": 1.0}, 1.0),
+        ({"a": 1.0, "b": "text"}, 1.0),
+        ({"a": 1.0, "b": 1.0}, None),
+        ({"a": 1.0, "b": 1.0}, "x"),
+        ({"a": 1.0, "b": 1.0}, float("nan")),
+        ({"a": 1.0, "b": 1e308}, 1.0),
+        ({"a": 1.0}, 10**400),
+        ({"a": 1.0}, np.timedelta64(5, "ns")),
+        ({"a": np.timedelta64(5, "ns")}, 1.0),
+        ({"a": np.complex128(1 + 5j)}, 1.0),
+        ({"a": np.array(1.0)}, 1.0),
+        ({"a": Decimal(1)}, 1.0),
+        ([1.0], 1.0),
+        (None, 1.0),
+    ],
+)
+def test_a_refused_row_adds_no_features(x: Any, y: Any) -> None:
+    model = ESTIMATORS["rls"](backend="numpy")
+    model.learn_one({"a": 1.0}, 1.0)
+    before = known(model)
+    with pytest.raises((TypeError, ValueError, ob.DivergedError)):
+        model.learn_one(x, y)
+    assert known(model) == before
+    model.learn_one({"a": 2.0}, 1.0)
+
+
+def test_a_refused_first_row_adds_no_features() -> None:
+    model, other = (ESTIMATORS["oja"](backend="numpy") for _ in range(2))
+    with pytest.raises(ValueError, match="want at least n_components=2"):
+        model.learn_one({"zz": 1.0})
+    for x in TABLE.to_dict("records"):
+        model.learn_one(x)
+        other.learn_one(x)
+    assert model.transform_one(x) == other.transform_one(x)
+    moving = ESTIMATORS["kalman"](backend="numpy", transition=np.array([[1.0, 1.0], [0.0, 1.0]]))
+    with pytest.raises(ValueError, match=r"transition: got shape \(2, 2\)"):
+        moving.learn_one({"place": 1.0, "speed": 0.0, "typo": 3.0}, 1.0)
+    moving.learn_one({"place": 1.0, "speed": 0.0}, 1.0)
+
+
+@pytest.mark.parametrize("y", [TABLE[["a"]], np.eye(5), "abcde", {"a": 1.0}, pd.Series([1.0, 2.0])])
+@pytest.mark.parametrize("method", ["rls", "class_rls"])
+def test_targets_that_are_no_series_are_refused(method: str, y: Any) -> None:
+    model = ESTIMATORS[method](backend="numpy")
+    with pytest.raises((TypeError, ValueError), match=r"y: got"):
+        model.learn_many(TABLE, y)
+    assert model._features.width == int(model.fit_intercept)
+    model.learn_many(TABLE, pd.Series([1, 2, 1, 2, 1]))
+    model.predict_many(TABLE)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.date_range("1970-01-01", periods=3),
+        pd.to_timedelta([1, 2, 3]),
+        pd.Series(["1", "2", "3"]),
+        pd.Series(["1", "2", "3"], dtype=object),
+        pd.Series([1, 2, 3], dtype="category"),
+    ],
+)
+def test_columns_are_real_numbers(column: Any) -> None:
+    model = ESTIMATORS["nlms"](backend="numpy")
+    with pytest.raises(TypeError, match=r"the feature 't' is of dtype .*, want real numbers: encode it beforehand"):
+        model.learn_many(pd.DataFrame({"t": column}), pd.Series([1.0, 2.0, 3.0]))
+    assert model.predict_one({}) == 0
+    for dtype in ("int64", "Int64", "uint8", "float32", "boolean", object):
+        model.learn_many(pd.DataFrame({"t": pd.Series([0, 1, 0], dtype=dtype)}), pd.Series([1.0, 2.0, 3.0]))
+
+
+def test_a_column_that_occurs_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="X: the feature 'a' occurs twice"):
+        ESTIMATORS["rls"](backend="numpy").learn_many(TABLE.set_axis(["a", "b", "a"], axis=1), pd.Series(range(5)))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"transition": 0.9},
+        {"transition": 0.9, "process_noise": 0.1},
+        {"transition": 0.8, "process_noise": 0.2, "form": "square_root"},
+    ],
+)
+def test_the_mean_of_a_late_feature_of_a_filter_starts_at_the_initial_mean(settings: dict[str, Any]) -> None:
+    model = ESTIMATORS["kalman"](backend="numpy", initial_mean=0.5, **settings)
+    X = np.array([[1.0, 0, 0], [0.5, 0, 0], [1, 1, 0], [0, 2, -1]])
+    y = [2.0, 3.0, 1.0, 4.0]
+    for x, target, n in zip(X.tolist(), y, (1, 1, 2, 3), strict=True):
+        model.learn_one(dict(zip(NAMES[:n], x, strict=False)), target)
+    learner = ob.create("kalman", backend="numpy", initial_mean=0.5, **settings).partial_fit(X, y)
+    np.testing.assert_allclose(model.predict_one({"a": 1.0, "b": 1.0, "c": 0.3}), learner.predict_one([1.0, 1.0, 0.3]))
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("kalman", {"process_noise": 1.0}),
+        ("rls", {"forgetting_factor": 0.5}),
+        ("sgd", {"step_size": ob.schedules.power(0.5, 0.5)}),
+        ("greedy", {}),
+    ],
+)
+def test_rows_before_the_first_feature_count_as_zeros(method: str, settings: dict[str, Any], many: bool) -> None:
+    without = {} if method == "kalman" else {"fit_intercept": False}
+    model = ESTIMATORS[method](backend="numpy", **settings, **without)
+    if many:
+        model.learn_many(pd.DataFrame(index=range(10)), pd.Series([3.0] * 10))
+    for _ in range(0 if many else 10):
+        model.learn_one({}, 3.0)
+    assert model.predict_one({}) == 0
+    with pytest.raises(ValueError, match="the feature 'a' is nan"):
+        model.learn_one({"a": np.nan}, 1.0)
+    model.learn_one({"a": 1.0}, 1.0)
+    X, y = np.r_[np.zeros((10, 1)), [[1.0]]], [3.0] * 10 + [1.0]
+    learner = ob.create(method, backend="numpy", **settings).partial_fit(X, y)
+    np.testing.assert_allclose(model.predict_one({"a": 1.0}), learner.predict_one([1.0]))
+    assert model.learner.n_samples_seen_ == 11
+
+
+def test_labels_of_rows_before_the_first_feature_are_learned() -> None:
+    model = ESTIMATORS["class_rls"](backend="numpy", fit_intercept=False)
+    model.learn_one({}, "u")
+    with pytest.raises(ValueError, match="the label is nan"):
+        model.learn_one({}, float("nan"))
+    assert model.predict_one({}) is None
+    with pytest.raises(ob.DivergedError):
+        model.learn_one({"a": 1e308}, "w")
+    model.learn_one({"a": 1.0}, "v")
+    learner = ob.create("class_rls", backend="numpy").partial_fit([[0.0], [1.0]], ["u", "v"])
+    expected = dict(zip("uv", learner.predict_proba([[1.0]])[0].tolist(), strict=True))
+    assert model.predict_proba_one({"a": 1.0}) == expected
+
+
+def test_rows_without_features_before_the_first_row_of_a_transformer() -> None:
+    model = ESTIMATORS["oja"](backend="numpy")
+    model.learn_one({})
+    for x in TABLE.to_dict("records"):
+        model.learn_one(x)
+    learner = ob.create("oja", backend="numpy").partial_fit(np.r_[np.zeros((1, 3)), TABLE.to_numpy()])
+    np.testing.assert_allclose(list(model.transform_one(x).values()), learner.transform([list(x.values())])[0])
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_classifier_without_a_learned_row_predicts_nothing(refused: bool) -> None:
+    model = ESTIMATORS["class_rls"](backend="numpy")
+    if refused:
+        with pytest.raises(ob.DivergedError):
+            model.learn_one({"a": 1e300}, "x")
+    else:
+        model.learn_many(pd.DataFrame({"a": []}), pd.Series([], dtype=object))
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+
+
+def test_a_copy_is_independent() -> None:
+    model = ESTIMATORS["rls"](backend="numpy")
+    model.learn_one({"a": 1.0}, 1.0)
+    before, twin = known(model), copy.copy(model)
+    twin.learn_one({"a": 1.0, "b": 2.0}, 3.0)
+    assert known(model) == before
+    assert model.predict_one({"a": 1.0}) != twin.predict_one({"a": 1.0})
+
+
+def test_rows_before_one_that_diverges_are_learned_with_their_features() -> None:
+    model = ESTIMATORS["rls"](backend="numpy", fit_intercept=False)
+    model.learn_one({"a": 1.0}, 1.0)
+    rows = pd.DataFrame({"a": [1.0, 1.0], "b": [2.0, 1e300]})
+    with pytest.raises(ob.DivergedError, match="row 1 of this call"):
+        model.learn_many(rows, pd.Series([1.0, 1.0]))
+    learner = ob.create("rls", backend="numpy").partial_fit([[1.0, 0.0], [1.0, 2.0]], [1.0, 1.0])
+    np.testing.assert_allclose(model.predict_one({"a": 1.0, "b": 1.0}), learner.predict_one([1.0, 1.0]))
