@@ -114,7 +114,7 @@ def _tolerances(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         name, share = _tolerance(text)
         if name in found:
-            raise ValueError(f"--tolerate {text}: the metric {name} is given twice: give it once")
+            raise ValueError(f"--tolerate {text}: a share of {name} is given before: give it once")
         found[name] = share
     return found
 

@@ -1,4 +1,4 @@
-"""The types of the fields of a declaration, so that a wrong one is reported when its plugin is loaded."""
+"""Fields of a declaration that must be a string, a function or a bool, checked when its plugin is loaded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def wrong_field(declared: Any) -> str:
-    """What is wrong with the first field that is no string, function or bool where its annotation says so, or ""."""
+    """The first field that is not a string, function or bool although its annotation says so, as a message, or ""."""
     for field in fields(declared):
         value, annotation = getattr(declared, field.name), str(field.type)
         if value is None and annotation.endswith("| None"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -50,8 +50,8 @@ class StreamingModel:
         """Learn rows with their targets."""
         raise NotImplementedError
 
-    def _check_target(self, target: Any) -> None:
-        """Raise TypeError or ValueError for a target that could not be learned."""
+    def _checked_target(self, target: Any) -> Any:
+        """The target as it is learned; TypeError or ValueError for one that cannot be learned."""
 
     def _learn_one(self, x: Mapping[Any, Any], target: Any = None) -> None:
         """Learn a row; if it is refused, its new features stay unknown."""
@@ -65,8 +65,7 @@ class StreamingModel:
             if len(row):
                 self._learn_row(x, row, target)
             else:
-                self._check_target(target)
-                self._leading.append(target)
+                self._leading.append(self._checked_target(target))
 
     def _learn_many(self, X: Any, targets: Any = None) -> None:
         """Learn the rows of a table; if none is learned, its new features stay unknown."""
@@ -78,13 +77,13 @@ class StreamingModel:
                 self._learn_rows(rows, targets)
             else:
                 leading = [None] * len(X) if targets is None else list(targets)
-                for target in leading:
-                    self._check_target(target)
-                self._leading.extend(leading)
+                if len(leading) != len(X):
+                    raise ValueError(f"y: got {len(leading)} rows, want {len(X)}, one for each row of X")
+                self._leading = [*self._leading, *map(self._checked_target, leading)]
 
     @contextmanager
     def _as_before_if_refused(self) -> Iterator[None]:
-        """Context after whose errors all is as before, unless rows were learned before one that diverged."""
+        """Context that restores features and learner after an error, unless rows before a diverged one are learned."""
         before = self._features, self._learner, self._leading
         try:
             yield
@@ -98,9 +97,10 @@ class StreamingModel:
         new = self._features.new(names)
         if not new:
             return
-        self._learner, self._features = widened(self._learner, len(new)), self._features.with_new(new)
+        wider = widened(self._learner, len(new))
+        self._learner = wider.copy() if wider is self._learner else wider  # needed as it is if the row is refused
+        self._features = self._features.with_new(new)
         if self._leading:
-            self._learner = self._learner.copy()  # the first learner is needed again if the row is refused
             self._learn_rows(np.zeros((len(self._leading), self._features.width)), self._leading)
             self._leading = []
 
@@ -125,7 +125,7 @@ def check_target(value: Any) -> None:
 
 
 def check_series(y: Any) -> None:
-    """Raise TypeError for targets of a table that are no series."""
-    if getattr(y, "ndim", 1) != 1 or isinstance(y, (str, bytes, Mapping)):
+    """Raise TypeError for targets of a table that are no series, array (n,) or list."""
+    if isinstance(y, (str, bytes)) or not (isinstance(y, Sequence) or getattr(y, "ndim", 0) == 1):
         got = f"{type(y).__name__} of shape {y.shape}" if hasattr(y, "shape") else type(y).__name__
-        raise TypeError(f"y: got {got}, want a Series of pandas")
+        raise TypeError(f"y: got {got}, want a Series, a one-dimensional array or a list")

@@ -48,11 +48,11 @@ class Features:
         The next call overwrites the row.
         """
         if type(x) is not dict:
-            check_mapping(x)
+            x = plain_dict(x)
         if len(x) != self._size:
             return None
         try:
-            return self._packed(x, self._values(x))
+            return self._packed(self._values(x))
         except KeyError:
             return None
 
@@ -62,20 +62,20 @@ class Features:
         The next call overwrites the row.
         """
         if type(x) is not dict:
-            check_mapping(x)
+            x = plain_dict(x)
         try:
             values = self._values(x)
         except KeyError:
             values = tuple(x.get(name, 0.0) for name in self._column)
-        return self._packed(x, values)
+        return self._packed(values)
 
-    def _packed(self, x: Mapping[Any, Any], values: tuple[Any, ...]) -> Array:
+    def _packed(self, values: tuple[Any, ...]) -> Array:
         if not NUMBERS.issuperset(map(type, values)):
-            check_finite({name: x[name] for name in self._column if name in x})  # struct packs whatever has a float
+            check_finite(dict(zip(self._column, values, strict=True)))  # struct packs whatever has a float
         try:  # struct is four times faster than np.array(values)
             pack_into(self._format, self._buffer, 8 * len(self._first), *values)
         except (StructError, OverflowError):
-            check_finite(x)
+            check_finite(dict(zip(self._column, values, strict=True)))
             raise
         row: Array = self._buffer
         return row
@@ -85,9 +85,11 @@ class Features:
         check_frame(X)
         table = np.zeros((len(X), self.width))
         table[:, : len(self._first)] = 1.0
-        for name in X.columns:
-            if name in self._column:
-                table[:, len(self._first) + self._column[name]] = _numbers(X, name)
+        known = X.columns[[name in self._column for name in X.columns]]
+        if not known.is_unique:
+            raise ValueError(f"X: the feature {known[known.duplicated()][0]!r} occurs twice: give it two names")
+        for name in known:
+            table[:, len(self._first) + self._column[name]] = numbers_of(X[name], f"the feature {name!r}")
         return table
 
 
@@ -112,19 +114,18 @@ def _values_of(names: Sequence[Any]) -> Callable[[Mapping[Any, Any]], tuple[Any,
     return _OneValue(names[0]) if names else _no_values
 
 
-def check_mapping(x: Any) -> None:
-    """Raise TypeError for anything but a dictionary or another mapping."""
-    if not isinstance(x, Mapping):
+def plain_dict(x: Any) -> dict[Any, Any]:
+    """A mapping or series as a dictionary, without the default values of a Counter; TypeError for anything else."""
+    if not hasattr(type(x), "items"):
         raise TypeError(f"got {type(x).__name__}, want a row as a dictionary of features, {{name: number}}")
+    return dict(x.items())
 
 
 def check_frame(X: Any) -> None:
-    """Raise TypeError for anything but a pandas DataFrame, the type of River's mini-batches; ValueError for twins."""
+    """Raise TypeError for anything but a pandas DataFrame, the type of River's mini-batches."""
     if not (hasattr(type(X), "iloc") and hasattr(type(X), "columns")):
         kind = type(X)
         raise TypeError(f"X: got {kind.__name__} of {kind.__module__.partition('.')[0]}, want a DataFrame of pandas")
-    if not X.columns.is_unique:
-        raise ValueError(f"X: the feature {X.columns[X.columns.duplicated()][0]!r} occurs twice: give it two names")
 
 
 def is_real(value: Any) -> bool:
@@ -149,14 +150,15 @@ def named_columns(X: Any) -> Iterator[None]:
     try:
         yield
     except ValueError:
-        check_finite_columns(X)
+        if X.columns.is_unique:
+            check_finite_columns(X)
         raise
 
 
 def check_finite_columns(X: Any) -> None:
     """Raise ValueError for the first entry of a DataFrame that is not finite, with its column and index label."""
     for name in X.columns:
-        bad = np.flatnonzero(~np.isfinite(_numbers(X, name)))
+        bad = np.flatnonzero(~np.isfinite(numbers_of(X[name], f"the feature {name!r}")))
         if len(bad):
             value, label = X[name].iloc[bad[0]], X.index[bad[0]]
             raise ValueError(f"the feature {name!r} is {value} in the row {label!r} ({len(bad)} such in all): {REMEDY}")
@@ -170,15 +172,13 @@ def is_finite(value: Any) -> bool:
         return False
 
 
-def _numbers(X: Any, name: Any) -> Array:
-    """A column of a DataFrame as doubles. Raises TypeError that names the column if it is not numeric."""
-    column = X[name]
-    kind = getattr(column.dtype, "kind", "")
-    is_numeric = kind in "biuf" or (column.dtype == object and all(v is None or is_real(v) for v in column))
-    if not is_numeric:
-        raise TypeError(f"the feature {name!r} is of dtype {column.dtype}, want real numbers: encode it beforehand")
+def numbers_of(column: Any, what: str) -> Array:
+    """A column of pandas as doubles, NaN where a value is missing. Raises TypeError if it is not numeric."""
+    is_numeric = getattr(column.dtype, "kind", "") in "biuf"
+    if not (is_numeric or (column.dtype == object and all(map(is_real, column[column.notna()])))):
+        raise TypeError(f"{what} is of dtype {column.dtype}, want real numbers: encode it beforehand")
     try:
         numbers: Array = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"the feature {name!r} is of dtype {column.dtype}, want numbers ({error})") from None
+        raise TypeError(f"{what} is of dtype {column.dtype}, want numbers ({error})") from None
     return numbers

@@ -9,7 +9,7 @@ import numpy as np
 from river import base
 
 from orfit_bench.river.base import StreamingModel, check_series, check_target
-from orfit_bench.river.features import check_finite, is_real, named_columns
+from orfit_bench.river.features import check_finite, is_real, named_columns, numbers_of
 from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
@@ -37,12 +37,15 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
+        import pandas as pd
+
         check_series(y)
         check_rows_agree(X, y, "y")
-        self._learn_many(X, y)
+        self._learn_many(X, numbers_of(pd.Series(y), "the target"))
 
-    def _check_target(self, target: Any) -> None:
+    def _checked_target(self, target: Any) -> Any:
         check_target(target)
+        return float(target)
 
     def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:
         try:
@@ -96,7 +99,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         """Learn a labelled row; a feature that appears counts as zero before, one that is missing as zero now."""
         try:
             self._learn_one(x, y)
-        except (TypeError, ValueError, ArithmeticError):
+        except BaseException:
             self._forget_new_labels()
             raise
 
@@ -106,12 +109,13 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         check_rows_agree(X, y, "y")
         try:
             self._learn_many(X, y)
-        except (TypeError, ValueError, ArithmeticError):
+        except BaseException:
             self._forget_new_labels()
             raise
 
-    def _check_target(self, target: Any) -> None:
+    def _checked_target(self, target: Any) -> Any:
         check_label(target)
+        return target
 
     def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:
         try:

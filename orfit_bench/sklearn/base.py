@@ -47,14 +47,15 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
         return model or (MLP() if self.method.state.layered else LINEAR)
 
     @contextmanager
-    def _as_before_after_errors(self) -> Iterator[None]:
-        """Context of a first call or a call of `fit`: after an error, all attributes are as before."""
-        before = dict(vars(self))
+    def _as_before_after_errors(self, learner: Any = None) -> Iterator[None]:
+        """Context that restores all attributes after an error, and the learner by a copy if one is given."""
+        before = {**vars(self), **({"learner_": learner} if learner else {})}
         try:
             yield
         except BaseException:
-            self.__dict__.clear()
             self.__dict__.update(before)
+            for name in vars(self).keys() - before.keys():
+                delattr(self, name)
             raise
 
     def _begin_learner(self) -> None:

@@ -104,7 +104,8 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         finally:  # the rows before one that diverged are learned
             learned = len(self.learner_.classes_)
             self._known = {label: code for label, code in known.items() if code < learned}
-            self.classes_ = unique_labels([*self.classes_.tolist(), *(label for label in new if label in self._known)])
+            if seen := [label for label in new if label in self._known]:
+                self.classes_ = unique_labels([*self.classes_.tolist(), *seen])
         return self
 
     def _answer(self, X: Array) -> Array:

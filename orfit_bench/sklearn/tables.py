@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.validation import validate_data
 
-from orfit_bench.tables.names import checked_names, label_text, quoted
+from orfit_bench.tables.names import label_text, quoted
 from orfit_bench.tables.pandas_index import index_columns
 
 Array = Any
@@ -32,11 +32,13 @@ def validate_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -
 
 
 def target_names(y: Any, known: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The names of the columns of a table of targets, if it has any; ValueError if they differ from known ones."""
+    """The names of the columns of a table of targets, if it has any; ValueError if known ones have another order."""
     columns = getattr(y, "column_names", getattr(y, "columns", ()))
-    names = checked_names(list(columns), "y")
-    if known and names and names != known and len(names) == len(known):
-        raise ValueError(f"y: got the columns {quoted(names)}, want {quoted(known)} as in fit, in this order")
+    names = tuple(map(label_text, columns))
+    if known and names != known and sorted(names) == sorted(known):
+        raise ValueError(
+            f"y: got the columns {quoted(names)}, want the order {quoted(known)} as in fit: select them in this order"
+        )
     return names
 
 

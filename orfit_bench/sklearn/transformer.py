@@ -63,16 +63,14 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return self._fit(X, not hasattr(self, "learner_"))
 
     def _fit(self, X: Array, start: bool) -> Self:
-        with self._as_before_after_errors():
+        with self._as_before_after_errors(None if start else self.learner_.copy()):
             X = validate_rows(self, X, reset=start, dtype=np.float64, order="C")
             if start:
+                if isinstance(k := self.n_components, (int, np.integer)) and k > X.shape[1]:
+                    raise ValueError(f"n_components={k}: want at most n_features={X.shape[1]}")
                 self._begin_learner()
-                if self.n_components > X.shape[1]:
-                    raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
                 self._n, self._sum, self._energy = 0, np.zeros(X.shape[1]), 0.0
                 self._axes, self._waiting = Axes(np.zeros((0, X.shape[1])), np.zeros(0)), np.zeros((0, X.shape[1]))
-            else:
-                self.learner_ = self.learner_.copy()  # it learns the rows before one that diverges
             rows, total = self._centred(X) if self.center else (X, self._sum)
             self._learn(rows)
             self._sum = total

@@ -335,7 +335,7 @@ def test_the_target_is_named(target, error):
 @pytest.mark.parametrize("targets", [[1 + 2j, 1], ["1.5", "2"], pd.to_datetime(["2020", "2021"])])
 def test_targets_of_a_table_are_real_numbers(targets):
     model = ESTIMATORS["rls"]()
-    with pytest.raises(TypeError, match=r"y: got a column of dtype .*, want real numbers"):
+    with pytest.raises(TypeError, match=r"the target is of dtype .*, want real numbers"):
         model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(targets))
     assert model.predict_one({"a": 1.0}) == 0
 

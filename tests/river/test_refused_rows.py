@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.river import ESTIMATORS
+from orfit_bench.river.models import StreamingTransformer
 
 NAMES = ["a", "b", "c"]
 rng = np.random.default_rng(0)
@@ -52,6 +54,19 @@ def test_a_refused_row_adds_no_features(x: Any, y: Any) -> None:
     model.learn_one({"a": 2.0}, 1.0)
 
 
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("method", ["rls", "ridge", "kalman", "class_rls", "oja", "sanger"])
+def test_a_first_row_that_diverges_adds_no_features(method: str, many: bool) -> None:
+    model, other = (ESTIMATORS[method](backend="numpy") for _ in range(2))
+    rows, targets = pd.DataFrame({"a": [1e308], "q": [1e308], "r": [-1e308]}), pd.Series([1])
+    given = () if isinstance(model, StreamingTransformer) else (targets if many else 1,)
+    with pytest.raises(ob.DivergedError):
+        (model.learn_many(rows, *given) if many else model.learn_one(rows.iloc[0].to_dict(), *given))
+    for one in (model, other):
+        one.learn_one({"a": 1.0, "b": 2.0}, *[1] * len(given))
+    assert known(model) == known(other)
+
+
 def test_a_refused_first_row_adds_no_features() -> None:
     model, other = (ESTIMATORS["oja"](backend="numpy") for _ in range(2))
     with pytest.raises(ValueError, match="want at least n_components=2"):
@@ -66,15 +81,28 @@ def test_a_refused_first_row_adds_no_features() -> None:
     moving.learn_one({"place": 1.0, "speed": 0.0}, 1.0)
 
 
-@pytest.mark.parametrize("y", [TABLE[["a"]], np.eye(5), "abcde", {"a": 1.0}, pd.Series([1.0, 2.0])])
+@pytest.mark.parametrize("y", [TABLE[["a"]], np.eye(5), "abcde", {"a": 1}, {1, 2, 3, 4, 5}, None, pd.Series([1, 2])])
 @pytest.mark.parametrize("method", ["rls", "class_rls"])
 def test_targets_that_are_no_series_are_refused(method: str, y: Any) -> None:
     model = ESTIMATORS[method](backend="numpy")
     with pytest.raises((TypeError, ValueError), match=r"y: got"):
         model.learn_many(TABLE, y)
     assert model._features.width == int(model.fit_intercept)
-    model.learn_many(TABLE, pd.Series([1, 2, 1, 2, 1]))
+    for targets in (pd.Series([1, 2, 1, 2, 1]), [1, 2, 1, 2, 1], np.array([1, 2, 1, 2, 1])):
+        model.learn_many(TABLE, targets)
     model.predict_many(TABLE)
+
+
+@pytest.mark.parametrize("dtype", [object, "Int64", "Sparse[float]", "bool"])
+def test_targets_of_a_table_equal_single_targets(dtype: Any) -> None:
+    many, single = (ESTIMATORS["rls"](backend="numpy") for _ in range(2))
+    y = pd.Series([1, 0, 1, 0, 1], dtype=dtype)
+    many.learn_many(TABLE, y)
+    for x, target in zip(TABLE.to_dict("records"), y.astype(float), strict=True):
+        single.learn_one(x, target)
+    np.testing.assert_allclose(many.predict_many(TABLE), [single.predict_one(x) for x in TABLE.to_dict("records")])
+    large = ESTIMATORS["rls"](backend="numpy")
+    large.learn_many(TABLE, pd.Series([2**60 + 1] * 5))  # rounded, as by learn_one
 
 
 @pytest.mark.parametrize(
@@ -99,6 +127,32 @@ def test_columns_are_real_numbers(column: Any) -> None:
 def test_a_column_that_occurs_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="X: the feature 'a' occurs twice"):
         ESTIMATORS["rls"](backend="numpy").learn_many(TABLE.set_axis(["a", "b", "a"], axis=1), pd.Series(range(5)))
+    model = ESTIMATORS["rls"](backend="numpy")
+    model.learn_many(TABLE, pd.Series(range(5)))
+    with pytest.raises(ValueError, match="X: the feature 'a' occurs twice"):
+        model.predict_many(TABLE.set_axis(["a", "b", "a"], axis=1))
+    unknown = TABLE.set_axis(["a", "z", "z"], axis=1)
+    np.testing.assert_array_equal(model.predict_many(unknown), model.predict_many(unknown[["a"]]))
+
+
+def test_rows_are_mappings_and_series_and_defaults_are_not_features() -> None:
+    model, plain = (ESTIMATORS["rls"](backend="numpy") for _ in range(2))
+    for x, y in ((Counter(good=1, film=1), 1.0), (Counter(bad=1, film=1), -1.0)):
+        model.learn_one(x, y)
+        plain.learn_one(dict(x), y)
+    assert known(model) == known(plain)
+    assert model.predict_one(pd.Series({"good": 1, "bad": 2})) == plain.predict_one({"good": 1, "bad": 2})
+
+
+def test_targets_before_the_first_feature_are_checked_like_others() -> None:
+    model = ESTIMATORS["rls"](backend="numpy", fit_intercept=False)
+    empty = pd.DataFrame(index=range(3))
+    for wrong in ([1.0, 2.0], [1.0] * 4):
+        with pytest.raises(ValueError, match=r"y: got . rows, want 3, one for each row of X"):
+            model.learn_many(empty, wrong)
+    model.learn_one({}, 2**60 + 1)  # rounded
+    model.learn_one({"a": 1.0}, 1.0)
+    assert model.learner.n_samples_seen_ == 2
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_targets_in_another_order_are_refused(kind: Any) -> None:
     p, q = X[:, 0], -5 * X[:, 1]
     estimator = ESTIMATORS["rls"](backend="numpy").fit(X, kind({"p": p, "q": q}))
     before = attributes(estimator)
-    with pytest.raises(ValueError, match="y: got the columns 'q', 'p', want 'p', 'q' as in fit"):
+    with pytest.raises(ValueError, match="y: got the columns 'q', 'p', want the order 'p', 'q' as in fit"):
         estimator.partial_fit(X, kind({"q": q, "p": p}))
     assert attributes(estimator) == before
     estimator.partial_fit(X, kind({"p": p, "q": q})).partial_fit(X, np.stack([p, q], axis=1))

@@ -1,4 +1,4 @@
-"""Rows of length 1, in which several theorems and one stream are stated."""
+"""Rows scaled to length 1, for several theorems and one stream."""
 
 from __future__ import annotations
 
