@@ -27,7 +27,7 @@ class StreamingModel:
     def begin(self) -> None:
         """Forget everything; called by the constructor."""
         settings = {name: value for name, value in vars(self).items() if name not in OWN}
-        self._leading: list[Any] = []
+        self._leading: list[Any] = []  # the targets of rows before the first feature
         self._features = Features(constant=getattr(self, "fit_intercept", False))
         self._learner = create(
             self.method.name, backend=vars(self)["backend"], random_state=vars(self)["seed"], **settings
