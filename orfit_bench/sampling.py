@@ -103,7 +103,9 @@ def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
     rows = len(data.X)
     if not rows:
         raise ValueError("uniform: the data have no rows to draw from")
-    return _view(data, VisitOrder(_positive("n", n), BLOCK, lambda rng: rng.integers(rows, size=BLOCK), seed))
+    return _view(
+        data, VisitOrder(_positive("n", n), BLOCK, lambda rng: rng.integers(rows, size=BLOCK), SEED.check(seed))
+    )
 
 
 def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
@@ -137,7 +139,7 @@ def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
     """
     data = once(data)
     rows = len(data.X)
-    order = VisitOrder(_positive("passes", passes) * rows, rows, lambda rng: rng.permutation(rows), seed)
+    order = VisitOrder(_positive("passes", passes) * rows, rows, lambda rng: rng.permutation(rows), SEED.check(seed))
     return _view(data, order)
 
 

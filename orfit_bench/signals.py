@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from orfit_bench.counts import positive_integer
+from orfit_bench.tables.integers import refuse_rounded
 from orfit_bench.tables.plain_values import refuse_masked
 
 Array = NDArray[Any]
@@ -180,6 +181,8 @@ class DelayLine:
             size = size.item() if isinstance(size, np.generic) else size  # float32 does not hold the limit of float64
             if not size <= self._largest:  # refuses NaN too
                 raise ValueError(f"sample: got {sample}, want a number that is finite in {self._buffer.dtype}")
+            if isinstance(sample, int):
+                refuse_rounded(np.array([sample]), "sample", dtype=self._buffer.dtype)
             return
         refuse_masked(sample, "sample")
         values = np.asarray(sample)
@@ -189,6 +192,8 @@ class DelayLine:
             raise TypeError(f"sample: got dtype {values.dtype}, want numbers that {self._buffer.dtype} holds{hint}")
         if values.shape != (self._width,) and not (self._width == 1 and values.shape == ()):
             raise ValueError(f"sample: got shape {values.shape}, want ({self._width},), one number per channel")
+        if values.dtype.kind in "iu":
+            refuse_rounded(values.reshape(-1), "sample", dtype=self._buffer.dtype)
         sizes = np.abs(values)
         if not (sizes.astype(np.promote_types(sizes.dtype, float)) <= self._largest).all():
             raise ValueError(f"sample: got {sample}, want numbers that are finite in {self._buffer.dtype}")
@@ -205,4 +210,8 @@ def _read_signal(u: ArrayLike, name: str) -> Array:
         raise TypeError(f"{name}: got {type(u).__name__} of dtype {signal.dtype}, want real or complex numbers")
     if signal.ndim not in (1, 2) or 0 in signal.shape[1:]:
         raise ValueError(f"{name}: got shape {signal.shape}, want (n,) or (n, channels)")
-    return signal if signal.dtype.kind in "fc" else signal.astype(float)
+    if signal.dtype.kind in "fc":
+        return signal
+    for channel in signal.reshape(len(signal), -1).T:
+        refuse_rounded(channel, name)
+    return signal.astype(float)

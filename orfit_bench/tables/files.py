@@ -86,7 +86,9 @@ def is_url(path: str) -> bool:
 def _format(path: str) -> str:
     if not path:
         raise ValueError("no file is named: want the path or URL of a file with columns")
-    name = path.rstrip("/").rsplit("/", 1)[-1].lower().partition("?")[0]
+    name = path.rstrip("/").rsplit("/", 1)[-1].lower()
+    if is_url(path):
+        name = name.partition("?")[0]
     if not is_url(path) and not Path(path).exists():
         raise FileNotFoundError(f"{path}: no such file")
     for ending, kind in FORMATS.items():

@@ -187,6 +187,13 @@ def test_refused_settings(call, error, message):
 # ---------------------------------------------------------------------- by name
 
 
+@pytest.mark.parametrize("seed", [None, -1, "a", 1.5, True])
+def test_an_order_without_a_seed_is_refused(seed):
+    for maker in (ob.sampling.uniform, ob.sampling.reshuffled):
+        with pytest.raises((TypeError, ValueError), match=f"seed={seed!r}: "):
+            maker(numbered(10), 2, seed=seed)
+
+
 def test_every_registered_stream_takes_an_order():
     for stream in ob.streams().values():
         assert {"sampling", "passes", "seed"} <= {s.name for s in stream.settings}

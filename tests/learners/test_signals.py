@@ -193,3 +193,15 @@ def test_a_complex_sample_in_a_real_line_is_answered_with_the_dtype() -> None:
 def test_a_line_shows_what_makes_another_one():
     line = ob.DelayLine(3, channels=2, dtype="complex128")
     assert repr(line) == "DelayLine(taps=3, channels=2, dtype='complex128')"
+
+
+def test_integers_that_would_be_rounded_are_refused() -> None:
+    large = 2**53 + 1
+    for call in (
+        lambda: ob.delay_line(np.array([1, large]), 2),
+        lambda: ob.DelayLine(2).push(large),
+        lambda: ob.DelayLine(2, channels=2).push(np.array([1, large])),
+    ):
+        with pytest.raises(ValueError, match=f"{large} in row ., which would be rounded"):
+            call()
+    assert ob.delay_line(np.array([1, 2**60]), 1)[1] == 2**60

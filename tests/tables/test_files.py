@@ -520,3 +520,10 @@ def test_labels_have_the_type_that_a_table_gives(tmp_path: Path, ending: str, ta
     assert learner.classes_.dtype == table.classes_.dtype
     np.testing.assert_array_equal(learner.classes_, table.classes_)
     learner.partial_fit(data.X, TABLE[target])  # continues with rows of the table
+
+
+def test_names_of_local_files_may_hold_what_ends_the_path_of_a_url(tmp_path):
+    for name in ("a?b.csv", "#part?x=1.csv", "rides.csv?v=2.parquet"):
+        path, table = tmp_path / name, pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
+        table.to_parquet(path) if name.endswith("parquet") else table.to_csv(path, index=False)
+        assert Stream.from_file(path, "y").load().y[:].tolist() == [3.0, 4.0]

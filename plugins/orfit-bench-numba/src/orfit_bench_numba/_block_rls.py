@@ -55,11 +55,15 @@ def learn_block(
     solve_lower(S, V)
     S[gaps] = X[gaps] @ V.T
     Z = np.stack([X @ w for w in W], axis=1)
-    verdict = judge_rows(S, V, X, Y, noise, tuple(limits), np.diagonal(P).copy(), Z, out)
+    diagonal = np.diagonal(P).copy()
+    verdict = judge_rows(S, V, X, Y, noise, tuple(limits), diagonal.copy(), Z, out)
     moved = W + np.stack([z @ V for z in Z.T])
     reach = (
         float(np.abs(W).max()) + float(np.abs(Z).sum()) * float(np.vdot(V, V)) ** 0.5
     )  # a bound of all weights on the way
+    shrunk = diagonal - np.einsum("ij,ij->j", V, V)
+    if not (shrunk * np.finfo(X.dtype).eps ** -0.25 >= diagonal).all():  # the error of P - V'V is relative to P
+        return False
     if verdict == REFUSED or not (reach < np.finfo(X.dtype).max and np.isfinite(moved).all()):
         return False
     W[...] = moved

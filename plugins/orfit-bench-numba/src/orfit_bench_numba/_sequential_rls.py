@@ -28,6 +28,9 @@ from orfit_bench_numba._covariance_row import (
 )
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
 
+MAX_SHRINK = 32
+"""Factor by which the rows of a pass may shrink a variance, except the last: the error of P - V'V is relative to P."""
+
 
 @compiled("W W R R r (f f f f) i w W")
 def learn_sequentially(
@@ -60,7 +63,7 @@ def learn_sequentially(
         for i in range(d):
             diagonal[i] = P[i, i]
             trace += abs(diagonal[i])
-        power, some = one, 0  # power times the covariance is P minus the changes by the rows of this pass
+        power, shrink, some = one, one, 0  # power times the covariance is P minus the changes by the rows of this pass
         V[:] = 0
         for t in range(begin, end):
             x = X[t]
@@ -92,8 +95,12 @@ def learn_sequentially(
                 reach = max_abs(W)
             if verdict == DEGRADED:
                 degraded[0] = 1
+            shrink /= gain * noise[t] * power * gain  # P_ii shrinks by at most s / r
             power *= limits.ff
             some += 1
+            if not shrink <= MAX_SHRINK and has_shrunk(P, diagonal):
+                end = t + 1
+                break
         begin, by = end, one / power
     if some > 1:
         downdate(P, V, by)
@@ -111,6 +118,15 @@ def max_abs(W: Array) -> Any:
         for j in range(W.shape[1]):
             found = max(found, abs(W[k, j]))
     return found
+
+
+@inline
+def has_shrunk(P: Array, diagonal: Array) -> Any:
+    """Whether a variance is smaller than that in P by more than a factor MAX_SHRINK."""
+    kept = True
+    for i in range(len(P)):
+        kept = kept and P[i, i] <= MAX_SHRINK * diagonal[i]
+    return not kept
 
 
 @inline

@@ -2,7 +2,7 @@
 
 A row moves C along r x', where r is orthogonal to C: a multiple of x x' is added to C'C, and its inverse is updated.
 Errors of the inverse decay: an error E becomes E (1 - gain |x|^2)^2 along the row, and gain |x|^2 < 1. A row with a
-number that might overflow is learned by the rule of the reference.
+number that might overflow, or nearly in the span of C, is learned by the rule of the reference.
 
 Reads X and the steps, writes C and the inverse; allocates C', k^2 and 8 d numbers per call. For the cost of a row see
 `_delayed_rank1`, plus 8 k^2 flops. A call with one row copies nothing, see `_single_row`.
@@ -60,10 +60,11 @@ def learn_rows(s: State, X: Array, p: Params, i: int) -> int:
 
 @compiled("W R r W")
 def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
-    """Learn row by row with eq. (13), until a number might overflow; returns the number of rows learned."""
+    """Learn row by row with eq. (13), until a number might overflow or |r|^2 is rounded; returns how many."""
     owner = allocate(B)
     delayed, (c, x, u, _) = borrowed(owner)
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)
+    least = np.sqrt(np.finfo(B.dtype).eps)
     for i in range(len(X)):
         m, g = i % 4, step[i]
         if m == 0:
@@ -75,6 +76,9 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
         weight = gain * rho
         multiply(inverse, x, u)
         size += weight * dot(x, x) * weight
+        if rho * rho < least * delayed.G[m, m]:  # the difference |y|^2 - c'x has lost half of its digits
+            learned = i
+            break
         if not (energy < np.inf and size < np.inf and 0 <= weight * dot(x, u) * weight < np.inf):
             learned = i
             break
