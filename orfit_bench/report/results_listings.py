@@ -157,15 +157,18 @@ def _runs(results: xarray.Dataset) -> dict[str, dict[str, str]]:
     cells = Counter(collection.runs(results))
     names = ("run", *ORIGIN)
     columns = (collection.runs(results), *(collection.origin(results, name) for name in ORIGIN))
-    last = {values[0]: dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)}
-    return {run: _run(origin, cells[run]) for run, origin in last.items()}
+    found: dict[str, list[dict[str, str]]] = {}
+    for values in zip(*columns, strict=True):
+        found.setdefault(values[0], []).append(dict(zip(names, values, strict=True)))
+    return {run: _run(origins, cells[run]) for run, origins in found.items()}
 
 
-def _run(origin: dict[str, str], cells: int) -> dict[str, str]:
+def _run(origins: list[dict[str, str]], cells: int) -> dict[str, str]:
+    origin, dates = origins[0], sorted({one["date"] for one in origins})
     machine, commit, versions = (json.loads(origin[name]) for name in ("machine", "commit", "versions"))
     memory = f", {as_bytes(float(machine['memory']))} of memory" if machine["memory"] else ""
     return {
-        "date": origin["date"],
+        "date": " to ".join(dict.fromkeys((dates[0], dates[-1]))),
         "commit": _commits(commit),
         "processor": f"{machine['cpu']}, {machine['cores']} cores{memory}",
         "host": machine.get("host", "unknown"),

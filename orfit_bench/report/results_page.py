@@ -49,7 +49,8 @@ def _summary(results: xarray.Dataset) -> str:
     counts = Counter(str(status) for status in results["status"].values)
     statuses = ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda c: -c[1]))
     protocols, dtypes = (", ".join(labels.distinct(results, name)) for name in ("protocol", "dtype"))
-    merged = f" {len(set(runs(results)))} runs in one file." if "run" in results.coords else ""
+    n_runs = len(set(runs(results))) if "run" in results.coords else 1
+    merged = f" {n_runs} runs in one file." if n_runs > 1 else ""
     n = results.sizes["cell"]
     return f"{n} cells (method, backend and stream): {statuses}. {protocols}; {dtypes}.{merged}"
 

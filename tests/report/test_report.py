@@ -187,6 +187,16 @@ class TestResults:
         assert reported.count("|drift, run 2 (right)|") == 4  # a figure of each kind
         assert "2 runs in one file" in reported
 
+    def test_dates_of_cells_that_were_merged(self):
+        early, late = (
+            table([created(method)]).assign_attrs(date=date)
+            for method, date in (("lms", "2026-01-01T10:00:00"), ("rls", "2026-01-02T10:00:00"))
+        )
+        for parts in ((early, late), (late, early)):
+            page = results_page(collection.merge(list(parts)))
+            assert "2026-01-01T10:00:00 to 2026-01-02T10:00:00" in Read(page).tables
+            assert "in one file" not in page
+
     def test_backward_transfer_is_shown_if_recorded(self):
         one = table([created()])
         assert "thereof transfer" not in times(one).columns
