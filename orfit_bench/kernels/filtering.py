@@ -32,6 +32,8 @@ def filter_step(
     before = [a.copy() for a in s] if moves else []
     if moves and not predict_step(s, moved_mean(s.mean, p), p):
         return False
+    if moves and p.control is not None and p.control.any():
+        s.moved[...] = 1
     f = A @ s.mean
     if out is not None:
         out[...] = f

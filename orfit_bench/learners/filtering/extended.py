@@ -68,7 +68,10 @@ class ExtendedFilter(LinearizedKernel):
             mean = s.mean if F is None else F @ s.mean
         if p.control is not None:
             mean = mean + p.control
-        return is_applied(self._kernel.predict_step(s, mean, p._replace(transition=F)), self._kernel.predict_step), F
+        applied = is_applied(self._kernel.predict_step(s, mean, p._replace(transition=F)), self._kernel.predict_step)
+        if applied and p.control is not None and bool(self._xp.any(p.control)):
+            s.moved[...] = 1
+        return applied, F
 
     def correct(self, s: State, x: Array, y: Array, p: FilterParameters, out: Array | None) -> bool:
         """Correct by the observed entries of y (NaN: not observed); write the prediction to out."""

@@ -63,7 +63,10 @@ def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> i
         part = slice(begin, end)
         predictions = None if out is None else out[part]
         if begin < end and exact[begin]:
-            if np.broadcast_to(p.is_dynamic.any(axis=-1), len(X))[p.t == 1 : begin].any():
+            moves = p.is_dynamic.any(axis=-1)
+            if p.control is not None:
+                moves = moves | p.control.any(axis=(1, 2))
+            if np.broadcast_to(moves, len(X))[p.t == 1 : begin].any():
                 s.moved[...] = 1  # by earlier rows
             learned = learn_noiseless_rows(s, X[part], Y[part], p, begin, predictions)
         else:
