@@ -194,3 +194,12 @@ def test_many_rows_are_started_before_the_host_waits(in_place, monkeypatch):
     before = cupy.COUNTS.copy()
     learner.partial_fit(*(ob.backends()[in_place].asarray(a) for a in (X, y)))
     assert (cupy.COUNTS - before).waits == 2  # whether y is finite, and the bound of all sums
+
+
+@pytest.mark.parametrize("prior", [1e-4, 1e-7, 1e-9, 1e-10])
+def test_predictions_before_each_row_with_a_weak_prior(device, prior):
+    y = 1 + 0.1 * np.random.default_rng(0).standard_normal(32)
+    means = np.array([y[:i].sum() / (i + prior) for i in range(32)])
+    learner = ob.create("ridge", backend=device, ridge=prior).partial_fit([[0.0]], [0.0])
+    found = learner.backend.asnumpy(learner.prequential(np.ones((32, 1)), y))
+    np.testing.assert_allclose(found, means, atol=1e-8)

@@ -29,7 +29,7 @@ def tame(dtype):
         "size": np.full((TILES, B), 0.5, dtype),
         "widest": np.ones((TILES, B), dtype),
         "highest": np.ones((TILES, B), dtype),
-        "bounds": np.ones((TILES, 3), dtype),
+        "bounds": np.ones((TILES, 4), dtype),
         "Z": np.ones((R, B), dtype),
         "noise": np.ones(B, dtype),
         "power": np.ones(B, dtype),
@@ -109,6 +109,9 @@ def test_bounds_of_the_block(dtype):
         assert device_verdict(numbers) == ACCEPTED
         numbers["bounds"][2, column] = largest
         assert device_verdict(numbers) == REFUSED
+    numbers = tame(dtype)
+    numbers["bounds"][2, 3] = 0  # a variance shrank too much
+    assert device_verdict(numbers) == REFUSED
     numbers = tame(dtype)
     numbers["Z"][:] = largest / 1e2  # their sum is too large
     assert device_verdict(numbers) == REFUSED

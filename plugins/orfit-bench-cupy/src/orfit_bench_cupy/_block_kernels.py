@@ -16,6 +16,8 @@ FLAGS = ("--std=c++17", "--fmad=false")
 TILE, PITCH, LANES = 32, 33, 32
 """The same values as in `blocks.cu`."""
 THREADS = 256
+MAX_SHRINKAGE = 0.25
+"""Digits by which a block may shrink a variance, as a share of all: the error of P - V'V is relative to P."""
 FACTOR_ERROR = 4
 """Allowed rounding error of L L' - K, in units of b eps sqrt(K_ii K_jj); for a Cholesky factor it is at most 1."""
 
@@ -66,11 +68,12 @@ class BlockKernels:
         self._launch("compare_factor", b, LANES, K, product, fits, b, allowed)
 
     def measure_features(self, X: Array, P: Array, w: Array, right: Array, move: Array) -> Array:
-        """The measurements of the rows and the weights for each TILE of features, (tiles, 3 b + 3)."""
+        """The measurements of the rows and the weights for each TILE of features, (tiles, 3 b + 4)."""
         (b, d), r = X.shape, w.shape[1]
-        measured = self._xp.empty((-(-d // TILE), 3 * b + 3), dtype=self._dtype)
-        room, largest = (TILE + 1) * PITCH + TILE * PITCH + 4 * TILE, float(self._info.max)
-        self._launch("measure_features", len(measured), room, X, P, w, right, move, measured, b, d, r, largest)
+        measured = self._xp.empty((-(-d // TILE), 3 * b + 4), dtype=self._dtype)
+        room = (TILE + 1) * PITCH + TILE * PITCH + 4 * TILE
+        limits = float(self._info.max), float(self._info.eps) ** -MAX_SHRINKAGE
+        self._launch("measure_features", len(measured), room, X, P, w, right, move, measured, b, d, r, *limits)
         return measured
 
     def predict_rows(self, F: Array, C: Array, right: Array, out: Array) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from orfit_bench.kernels.information import is_solvable
 from orfit_bench_cupy._libraries import solve_lower
 from orfit_bench_cupy._transfers import Array, fetch
+from orfit_bench_numba._block_ridge import MAX_VARIANCE
 
 MOST_ROWS = 512
 RANGE = math.log(1e3)
@@ -64,7 +65,7 @@ def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out
     pivots, differences, energies = fetch(pivots, differences, energies)
     if not is_solvable(L, precision(pivots, differences)):
         return False
-    if b > 1 and not energies.max() < np.finfo(X.dtype).eps ** (-2 / 3):  # NaN too
+    if b > 1 and not energies.max() < MAX_VARIANCE[np.dtype(X.dtype).char]:  # NaN too
         return False
     out[...] = found
     return True

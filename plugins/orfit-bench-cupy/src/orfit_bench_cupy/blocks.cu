@@ -64,14 +64,14 @@ ENTRY compare_factor(const REAL* K, const REAL* product, REAL* fits, int b, REAL
     }
 }
 
-// Measurements of each row for TILE features, one block of threads per tile: measured (tiles, 3 b + 3) gets
+// Measurements of each row for TILE features, one block of threads per tile: measured (tiles, 3 b + 4) gets
 // sum |x_i| sqrt(P_ii), the largest |P_ii| before the row and the largest P_ii after it, and finally max |w|,
-// max |move| and sum V^2.
+// max |move|, sum V^2, and 1 if the rows together divide each P_ii by at most `most_shrinkage`, otherwise 0.
 ENTRY measure_features(const REAL* X, const REAL* P, const REAL* w, const REAL* right, const REAL* move,
-                       REAL* measured, int b, int d, int r, REAL largest) {
+                       REAL* measured, int b, int d, int r, REAL largest, REAL most_shrinkage) {
     SHARED(memory);
     REAL *variance = memory, *x = variance + (TILE + 1) * PITCH, *after = x + TILE * PITCH, *square = after + TILE;
-    REAL *reach = square + TILE, *farthest = reach + TILE, *found = measured + BLOCK * (3 * b + 3);
+    REAL *reach = square + TILE, *farthest = reach + TILE, *found = measured + BLOCK * (3 * b + 4);
     const long long first = BLOCK * TILE;
     const int count = d - first < TILE ? (int)(d - first) : TILE;
     EACH(i, count) {
@@ -117,6 +117,8 @@ ENTRY measure_features(const REAL* X, const REAL* P, const REAL* w, const REAL* 
         BARRIER;
     }
     FIRST_THREAD {
+        bool kept = true;  // false for NaN too
+        for (int i = 0; i < count; i++) kept = kept && after[i] * most_shrinkage >= P[(first + i) * (d + 1)];
         for (int i = 1; i < count; i++) {
             reach[0] = larger(reach[0], reach[i]);
             farthest[0] = larger(farthest[0], farthest[i]);
@@ -125,6 +127,7 @@ ENTRY measure_features(const REAL* X, const REAL* P, const REAL* w, const REAL* 
         found[3 * b] = reach[0];
         found[3 * b + 1] = farthest[0];
         found[3 * b + 2] = square[0];
+        found[3 * b + 3] = kept;
     }
 }
 
@@ -158,7 +161,7 @@ ENTRY judge_block(const REAL* L, const REAL* fits, const REAL* measured, const R
                   REAL max_variance, REAL eps, REAL third, REAL largest) {
     SHARED(memory);
     REAL *verdict = memory, *total = verdict + b, *partial = total + b;
-    const int tiles = (d + TILE - 1) / TILE, width = 3 * b + 3;
+    const int tiles = (d + TILE - 1) / TILE, width = 3 * b + 4;
     const bool stopped = block > 0 && verdicts[block - 1] == REFUSED;
     EACH(j, b) {
         REAL size = 0, widest = 0, highest = -largest;
@@ -188,6 +191,9 @@ ENTRY judge_block(const REAL* L, const REAL* fits, const REAL* measured, const R
             reach[2 * LANES] += of[2];
         }
         sums[LANES] = ACCEPTED;
+        for (int t = l; t < tiles; t += LANES) {
+            if (measured[(long long)t * width + 3 * b + 3] != 1) sums[LANES] = REFUSED;
+        }
         for (int j = l; j < b; j += LANES) {
             sums[0] += total[j];
             sums[LANES] = verdict[j] == REFUSED || sums[LANES] == REFUSED ? REFUSED : larger(sums[LANES], verdict[j]);

@@ -83,7 +83,7 @@ def stack(matrices: Sequence[Array | None], P: Array) -> Array:
     The result has shape (1, d, d) if all except the first are the same object, and (0, d, d) if they are None.
     """
     later = matrices[1:]
-    if all(A is later[0] for A in later):
+    if len(set(map(id, later))) <= 1:  # the same object
         return P[:0] if not later or later[0] is None else later[0][None]
     return np.stack([np.zeros_like(P[0]) if A is None else A for A in matrices])
 
