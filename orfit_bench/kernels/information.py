@@ -17,6 +17,11 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 Array = NDArray[Any]
 SURELY_ENOUGH = 0.01
 """A precision above this is not estimated more closely."""
+MAX_VARIANCE = {"f": np.finfo(np.float32).eps ** (-2 / 3), "d": np.finfo(np.float64).eps ** (-1 / 2)}
+"""Largest x'L^-1 x, by dtype, of a row in a block predicted by products, which round by eps times as much.
+
+Half of the digits are left, in single precision a third, since few blocks would pass a stricter limit.
+"""
 
 
 def forgetting_weights(ff: float, t: int, steps: int) -> tuple[float, Array]:

@@ -12,10 +12,9 @@ import math
 
 import numpy as np
 
-from orfit_bench.kernels.information import is_solvable
+from orfit_bench.kernels.information import MAX_VARIANCE, is_solvable
 from orfit_bench_cupy._libraries import solve_lower
 from orfit_bench_cupy._transfers import Array, fetch
-from orfit_bench_numba._block_ridge import MAX_VARIANCE
 
 MOST_ROWS = 512
 RANGE = math.log(1e3)

@@ -16,6 +16,7 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import (
+    MAX_VARIANCE,
     factor_information,
     is_solvable,
     solve_factored,
@@ -24,11 +25,6 @@ from orfit_bench.kernels.information import (
 )
 from orfit_bench_numba._arrays import Array
 
-MAX_VARIANCE = {"f": np.finfo(np.float32).eps ** (-2 / 3), "d": np.finfo(np.float64).eps ** (-1 / 2)}
-"""Largest x'L^-1 x of a row in a block, by dtype: its products round the predictions by eps times as much.
-
-Half of the digits are left, in single precision a third, since few blocks would pass a stricter limit.
-"""
 RANGE = math.log(1e3)
 """Logarithm of the ratio of weights within a block."""
 
