@@ -238,6 +238,13 @@ def test_a_stream_that_is_cut_is_refused_by_name(tmp_path: Path) -> None:
             Stream.from_file(path, "fare").load()
 
 
+def test_a_file_of_two_streams_is_refused_by_name(tmp_path: Path) -> None:
+    write_stream(NUMBERS, path := str(tmp_path / "rides.arrows"))
+    Path(path).write_bytes(2 * Path(path).read_bytes())
+    with pytest.raises(ValueError, match=r"rides.arrows: the file goes on after the end of its Arrow stream"):
+        Stream.from_file(path, "fare").load()
+
+
 def test_a_csv_file_whose_integers_become_fractions_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "late.csv"
     path.write_text("a,y\n" + "1,2\n" * 200_000 + "1.5,2.5\n")
