@@ -75,11 +75,13 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
     gaps, dtype = learner.rule.allows_gaps, learner.rule.dtype
     chunks = read_shard(shard, plan.columns, supervised, gaps)
     for X, y in _part(_agreeing(chunks) if supervised else chunks, done, plan.rounds, seen):
-        rows, targets = X, y
-        if plan.order and has_columns(X):
-            rows = read_columns(X, "X", plan.order, dtype=dtype)
-        if plan.target_order and has_columns(y):
-            targets = read_columns(y, "y", plan.target_order, gaps, dtype=dtype)
+        rows, targets, learned_state = X, y, learner.live_state
+        if has_columns(X):
+            known = plan.order or (learned_state.feature_names if learned_state else ())
+            rows = read_columns(X, "X", known, width=_width(X), dtype=dtype)
+        if has_columns(y) and not learner.method.traits.labels:
+            known = plan.target_order or (learned_state.target_names if learned_state else ())
+            targets = read_columns(y, "y", known, gaps, _width(y), dtype)
         if y is None and supervised:
             raise TypeError(
                 f"{learner.method.name} learns targets, but these rows have none: pass target=, "
@@ -90,6 +92,11 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
     with warned.of_package():
         learned: bytes = learner.flush().to_bytes()
     return learned
+
+
+def _width(rows: Any) -> int | None:
+    """The number of columns of a table or array; None for a single column."""
+    return rows.shape[1] if len(rows.shape) == 2 else None
 
 
 def merge_states(plan: Plan, *parts: Learned) -> Learned:

@@ -380,6 +380,19 @@ def test_columns_of_targets_come_in_any_order(rows: Any) -> None:
         ob.learn("rls", [shards[0], (rows[60:], Y[["v"]][60:])], **HERE)
 
 
+@pytest.mark.parametrize("of_first", [pd.DataFrame, np.asarray], ids=["table", "array"])
+@pytest.mark.parametrize("rounds", [None, 2])
+def test_numbered_columns_come_in_any_order(of_first: Any, rounds: int | None) -> None:
+    rows, Y = pd.DataFrame(X), pd.DataFrame({0: y, 1: -2 * y})
+    method = "rls" if rounds is None else "lms"
+    sorted_columns, other_order = (
+        ob.learn(method, [(of_first(rows[:60]), of_first(Y[:60])), second], rounds=rounds, **HERE)
+        for second in ((rows[60:], Y[60:]), (rows[60:][[2, 3, 0, 1]], Y[60:][[1, 0]]))
+    )
+    np.testing.assert_array_equal(other_order.array("w"), sorted_columns.array("w"))
+    assert not hasattr(other_order, "feature_names_in_")
+
+
 @pytest.mark.parametrize("argument", ["X", "y"])
 def test_lists_of_named_rows_of_later_shards_are_refused(argument: str) -> None:
     Y = pd.DataFrame({"u": y, "v": -2 * y})
