@@ -96,7 +96,7 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
 
 def _width(rows: Any) -> int | None:
     """The number of columns of a table or array; None for a single column, whose type may have no shape."""
-    shape = getattr(rows, "shape", ())
+    shape: tuple[int, ...] = getattr(rows, "shape", ())
     return shape[1] if len(shape) == 2 else None
 
 
