@@ -75,12 +75,12 @@ def _learn(plan: Plan, state: bytes | None, done: int, shard: Any, warned: Recor
     gaps, dtype = learner.rule.allows_gaps, learner.rule.dtype
     chunks = read_shard(shard, plan.columns, supervised, gaps)
     for X, y in _part(_agreeing(chunks) if supervised else chunks, done, plan.rounds, seen):
-        rows, targets, learned_state = X, y, learner.live_state
+        rows, targets, now = X, y, learner.live_state
         if has_columns(X):
-            known = plan.order or (learned_state.feature_names if learned_state else ())
+            known = plan.order or (now.feature_names if now else ())
             rows = read_columns(X, "X", known, width=_width(X), dtype=dtype)
         if has_columns(y) and not learner.method.traits.labels:
-            known = plan.target_order or (learned_state.target_names if learned_state else ())
+            known = plan.target_order or (now.target_names if now else ())
             targets = read_columns(y, "y", known, gaps, _width(y), dtype)
         if y is None and supervised:
             raise TypeError(
