@@ -230,8 +230,11 @@ def _divide_by_sizes(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
     size = np.abs(rows).max(axis=2, keepdims=True)
     rows /= np.where(size > 0, size, 1)
     length = np.linalg.norm(rows, axis=2, keepdims=True)
-    V, sigma, Wt = svd_of_rows(rows / np.where(length > 0, length, 1))
-    found = RegularizedInverse(Wt[..., :p].conj().mT, 1 / sigma, V.conj().mT / length.mT / size.mT)
+    rows /= np.where(length > 0, length, 1)
+    V, sigma, Wt = svd_of_rows(rows)
+    # The rounding errors of Wt are relative to its rows of length 1, of which eps may leave little for these columns.
+    Wt = np.where(sigma[..., None] > 0.5, V.conj().mT @ rows[..., :p] / sigma[..., None], Wt[..., :p])
+    found = RegularizedInverse(Wt.conj().mT, 1 / sigma, V.conj().mT / length.mT / size.mT)
     if k > p:  # as many directions as columns
         unit = np.broadcast_to(np.eye(p, dtype=A.dtype), (len(A), p, p))
         found = RegularizedInverse(unit, np.ones_like(sigma[:, :p]), found.times(np.eye(k, dtype=A.dtype)))

@@ -51,7 +51,8 @@ def learn(
         last average and learns the next part of its shard; the average weights each learner by the rows that it has
         learned in the round. The last average is the result. Shards are read again in each round.
     target : str or list of str, optional
-        The columns of tables and files that are predicted.
+        The columns of tables and files that are predicted. A column of pandas whose label is no string is named by the
+        Python form of its label, such as "2".
     drop : sequence of str
         Further columns of tables and files that are not learned, such as identifiers and dates.
     workers : int, optional

@@ -10,10 +10,11 @@ import narwhals.stable.v2 as nw
 
 from orfit_bench.errors import suggest
 from orfit_bench.sharding.pairs import check_no_files, is_pair, is_rows
-from orfit_bench.tables.columns import has_columns, is_of_dask, read_columns
+from orfit_bench.tables.columns import chunked, has_columns, is_of_dask, read_columns
 from orfit_bench.tables.data_arrays import is_data_array, is_data_set
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
+from orfit_bench.tables.names import with_text_names
 from orfit_bench.tables.rows import Cursor
 from orfit_bench.tables.sources import Source
 
@@ -129,8 +130,9 @@ def _split(table: Any, columns: Columns) -> Rows:
     """X and y of a table, y being the target columns; the table itself and None if no columns are named."""
     if not (columns.target or columns.drop):
         return table, None
+    table = chunked(table)
     try:
-        frame = nw.from_native(table, eager_only=True)
+        frame = nw.from_native(with_text_names(table, "a shard"), eager_only=True)
     except TypeError:
         name = (*columns.target, *columns.drop)[0]
         remedy = "pass pairs (X, y)" if columns.target else "leave it out there"
@@ -141,8 +143,9 @@ def _split(table: Any, columns: Columns) -> Rows:
         raise TypeError(f"a shard is a {type(table).__name__}, which has no column {name!r}: {remedy}") from None
     columns.check(frame.columns, "a shard has")
     y = frame[columns.target[0]] if len(columns.target) == 1 else frame.select(columns.target)
-    X = frame.drop([*columns.target, *columns.drop])
-    return X.to_native(), y.to_native() if columns.target else None
+    learned = [i for i, name in enumerate(frame.columns) if name not in (*columns.target, *columns.drop)]
+    X = table.iloc[:, learned] if hasattr(table, "iloc") else frame[:, learned].to_native()  # keeps labels of pandas
+    return X, y.to_native() if columns.target else None
 
 
 def _as_table(value: Any) -> str:

@@ -103,9 +103,10 @@ def _width(rows: Any) -> int | None:
 def merge_states(plan: Plan, *parts: Learned) -> Learned:
     """Merge the states of consecutive shards."""
     learners: list[Any] = [restored(plan, part.state) for part in parts]
-    named = [bool(state.feature_names) for learner in learners if (state := learner.live_state) and state.n_samples]
-    if any(named) and not all(named):
-        warn("shards: some have names of columns and others none: columns are matched by their order", UserWarning)
+    states = [state for learner in learners if (state := learner.live_state) and state.n_samples]
+    for names in [state.feature_names for state in states], [state.target_names for state in states]:
+        if any(names) and not all(names) and len(max(names, key=len)) > 1:
+            warn("shards: some have names of columns and others none: columns are matched by their order", UserWarning)
     first, *others = learners
     for other, part in zip(others, parts[1:], strict=True):
         try:

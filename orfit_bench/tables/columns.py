@@ -128,12 +128,7 @@ def as_narwhals(value: Any, argument: str) -> Any:
         kind = type(value).__name__
         raise TypeError(f"{argument}: got a {kind} of Dask, whose rows are not in memory: pass .compute()")
     if type(value).__module__.partition(".")[0] == "pyarrow":
-        import pyarrow as pa
-
-        if isinstance(value, pa.RecordBatch):
-            value = pa.Table.from_batches([value])
-        elif isinstance(value, pa.Array):
-            value = pa.chunked_array([value])
+        value = chunked(value)
         check_distinct(getattr(value, "column_names", []), argument)
     table = nw.from_native(_with_text_names(value, argument), allow_series=True, pass_through=True)
     if isinstance(table, nw.LazyFrame):
@@ -149,6 +144,17 @@ def as_narwhals(value: Any, argument: str) -> Any:
         except ImportError:
             raise TypeError(f"{argument}: a {type(value).__name__} is read by pyarrow: pip install pyarrow") from None
     return None
+
+
+def chunked(value: Any) -> Any:
+    """A record batch or array of Arrow as a table or chunked array, which narwhals reads; other values unchanged."""
+    if type(value).__module__.partition(".")[0] != "pyarrow":
+        return value
+    import pyarrow as pa
+
+    if isinstance(value, pa.RecordBatch):
+        return pa.Table.from_batches([value])
+    return pa.chunked_array([value]) if isinstance(value, pa.Array) else value
 
 
 def _with_text_names(value: Any, argument: str) -> Any:

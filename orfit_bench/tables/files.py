@@ -12,10 +12,11 @@ import numpy as np
 from orfit_bench.errors import UnavailableError
 from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
 from orfit_bench.tables.column_numbers import narrowed, refuse_sparse
+from orfit_bench.tables.columns import chunked
 from orfit_bench.tables.contents import check_content, distinct_columns
 from orfit_bench.tables.csv_files import open_csv
 from orfit_bench.tables.folders import with_all_columns
-from orfit_bench.tables.names import check_distinct, label_text
+from orfit_bench.tables.names import with_text_names
 from orfit_bench.tables.sources import BUFFER, TABLE, ArraySource, ArrowSource, Source, readable
 
 FORMATS = {
@@ -210,14 +211,6 @@ def _columns_of(path: str, name: str, array: Any) -> dict[str, tuple[Any, Any]]:
     return {f"{name}_{i}" if name else str(i): (array, i) for i in range(array.shape[1])}
 
 
-def _with_distinct_names(table: Any) -> Any:
-    """A table whose columns have distinct strings as names; column names of pandas need not be strings."""
-    is_pandas = hasattr(type(table), "iloc") and hasattr(type(table), "columns")
-    names = list(map(label_text, table.columns)) if is_pandas else getattr(table, "column_names", [])
-    check_distinct(list(names), "table")
-    return table.set_axis(names, axis=1) if is_pandas and list(table.columns) != names else table
-
-
 def open_table(table: Any) -> Source:
     """A table in memory (pandas, polars, Arrow, ...) as a source."""
     try:
@@ -226,9 +219,7 @@ def open_table(table: Any) -> Source:
         import pyarrow.dataset as ds
     except ImportError as error:
         raise UnavailableError(f"tables become streams through pyarrow: {EXTRA}") from error
-    if isinstance(table, pa.RecordBatch):
-        table = pa.Table.from_batches([table])
-    table = _with_distinct_names(table)
+    table = with_text_names(chunked(table), TABLE)
     try:
         named = nw.from_native(table, eager_only=True)
     except TypeError as error:

@@ -103,6 +103,14 @@ def check_distinct(names: list[Any], argument: str) -> None:
         raise ValueError(f"{argument}: got more than one column named {quoted(twice)}: rename or drop one")
 
 
+def with_text_names(table: Any, argument: str) -> Any:
+    """A table whose columns have distinct strings as names; column names of pandas need not be strings."""
+    is_pandas = hasattr(type(table), "iloc") and hasattr(type(table), "columns")
+    names = list(map(label_text, table.columns)) if is_pandas else getattr(table, "column_names", [])
+    check_distinct(list(names), argument)
+    return table.set_axis(names, axis=1) if is_pandas and list(table.columns) != names else table
+
+
 def refuse_unnamed(known: tuple[str, ...], argument: str) -> NoReturn:
     """Raise ValueError for a table without column names if the first one had names."""
     raise ValueError(

@@ -60,6 +60,20 @@ def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: An
         assert abs(alone[:, 0] - want).max() <= bound
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize(("size", "eps"), [(1e-8, 1.0), (1e-15, 1.0), (1e-8, 1e-3), (1e-8, 1e6)])
+@pytest.mark.parametrize(("k", "p"), [(3, 5), (4, 4), (5, 3), (2, 40)])
+def test_rows_far_below_eps_keep_all_digits(k: int, p: int, size: float, eps: float, dtype: Any) -> None:
+    """One of the rows is zero, so that the others are divided by their sizes."""
+    rng = np.random.default_rng(k)
+    A, b = (size * rng.standard_normal((k, p))).astype(dtype), rng.standard_normal((k, 1)).astype(dtype)
+    A[0] = 0
+    with np.errstate(divide="ignore"):
+        got = regularized_inverse(A, eps).times(b)[:, 0]
+    want = exact(A.real, b[:, 0].real, eps)
+    assert abs(got - want).max() <= 1000 * np.finfo(dtype).eps * abs(want).max()
+
+
 def exact_by_columns(A: Any, b: Any, eps: float) -> Any:
     """(A'A + eps I)^-1 A'b, the equivalent form for more rows than columns."""
     columns = [[Fraction(float(a)) for a in column] for column in A.T]

@@ -137,3 +137,10 @@ def test_average_accepts_a_generator():
     learners = [ob.create("lms", step_size=0.5).partial_fit([[1.0]], [y]) for y in (1.0, 3.0)]
     ob.average(learner for learner in learners)
     assert [learner.predict([[1.0]])[0] for learner in learners] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_lms_takes_a_step_whose_gradient_overflows(backend: str) -> None:
+    x, y = np.full((1, 2), 1e20), np.full((1, 3), 1e30)
+    learner = ob.create("lms", backend=backend, dtype="float32", step_size=1e-30).partial_fit(x, y)
+    np.testing.assert_allclose(learner.array("w"), np.full((2, 3), 1e20), rtol=1e-6)

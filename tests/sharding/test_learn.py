@@ -31,6 +31,13 @@ TABLE = pd.DataFrame(X, columns=list("abcd"))
 HERE: dict[str, Any] = {"workers": 1, "backend": "numpy"}
 
 
+class Lazy(list[Any]):
+    """Rows of a library whose tables become tables of pandas."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        return pd.DataFrame(self)
+
+
 def cut(*places: int) -> list[tuple[Any, Any]]:
     return list(zip(np.split(X, places), np.split(y, places), strict=True))
 
@@ -180,7 +187,7 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", xr.Dataset.from_dataframe(TABLE), {}, "got Dataset, want a list of shards"),
         ("rls", [xr.Dataset.from_dataframe(TABLE)], {"target": "a"}, r"a shard is a Dataset, .*pass .to_dataframe\(\)"),
         ("rls", [pl.DataFrame(X).lazy()], {"target": "a"}, r"a shard is a LazyFrame, .*collect it with .collect\(\)"),
-        ("rls", [pa.RecordBatch.from_pandas(TABLE)], {"target": "a"}, r"a RecordBatch, .*such as .to_pandas\(\)"),
+        ("rls", [Lazy(X)], {"target": "a"}, r"a shard is a Lazy, want a table in memory: .*such as .to_pandas\(\)"),
         ("rls", (X, y), {}, r"got a pair \(X, y\), want a list of shards: \[\(X, y\)\]"),
         ("rls", (TABLE[["a"]], TABLE["b"]), {}, r"got a pair \(X, y\), want a list of shards: \[\(X, y\)\]$"),
         ("rls", [pd.DataFrame(X)], {"target": "t"}, "no column 't'"),
@@ -309,6 +316,33 @@ def test_what_cannot_be_sent_to_a_process_is_named() -> None:
 def test_shards_with_and_without_names_give_a_warning() -> None:
     with pytest.warns(UserWarning, match="some have names of columns and others none"):
         ob.learn("rls", [(X[:60], y[:60]), (TABLE[60:], y[60:])], **HERE)
+    targets = pd.DataFrame({"u": y, "v": -2 * y})
+    with pytest.warns(UserWarning, match="some have names of columns and others none"):
+        ob.learn("rls", [(X[:60], targets[:60].to_numpy()), (X[60:], targets[60:])], **HERE)
+
+
+@pytest.mark.parametrize("as_shard", [pa.Table.from_pandas, pa.RecordBatch.from_pandas, pl.DataFrame, pd.DataFrame])
+def test_targets_are_columns_of_any_table(as_shard: Callable[[Any], Any]) -> None:
+    tables = [TABLE.assign(t=y)[:60], TABLE.assign(t=y)[60:]]
+    found = ob.learn("rls", [as_shard(table) for table in tables], target="t", **HERE)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    np.testing.assert_array_equal(found.array("w"), ob.learn("rls", cut(60), **HERE).array("w"))
+
+
+def test_columns_of_pandas_may_have_numbers_as_labels() -> None:
+    rows = pd.DataFrame(X).assign(t=y).set_axis([0, 1, 2, 3, 4], axis=1)
+    found = ob.learn("rls", [rows[:60], rows[60:][[4, 2, 3, 0, 1]]], target="4", **HERE)
+    assert not hasattr(found, "feature_names_in_")
+    np.testing.assert_array_equal(found.array("w"), ob.learn("rls", cut(60), **HERE).array("w"))
+    without = ob.learn("rls", [rows], target="4", drop=["0"], **HERE)
+    assert without.feature_names_in_.tolist() == ["1", "2", "3"]
+
+
+def test_names_that_occur_twice_are_refused() -> None:
+    names = list("abat")
+    for shard in (pd.DataFrame(X, columns=names), pa.table(list(map(pa.array, X.T)), names=names)):
+        with pytest.raises(ValueError, match="a shard: got more than one column named 'a': rename or drop one"):
+            ob.learn("rls", [shard], target="t", **HERE)
 
 
 SLOW_SCRIPT = """

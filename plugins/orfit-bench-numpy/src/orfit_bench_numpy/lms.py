@@ -11,7 +11,7 @@ from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Take one step against the gradient of the squared errors."""
-    w = s.w + p.step_size[0] * J.conj().T.dot(E)  # survey, eq. (2): w + step e x for a row x^H
+    w = s.w + J.conj().T.dot(p.step_size[0] * E)  # survey, eq. (2): w + step e x for a row x^H
     if not is_finite(w):
         return False
     s.w[...] = w
