@@ -99,13 +99,14 @@ def _estimate_overlap(U: Array, Q: Array) -> float:
     return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
 
 
-def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int) -> int:
+def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int, most: int = BLOCK) -> int:
     """Learn X with a function that learns one or more of the first rows of a slice; returns how many were learned.
 
-    kept is the size of the basis. For a slice of one row, the function decides whether the row can be learned. For
-    several rows it can return 0 to postpone this decision. If its first result is negative, it is returned immediately.
+    kept is the size of the basis, most the number of rows of a slice. For a slice of one row, the function decides
+    whether the row can be learned. For several rows it can return 0 to postpone this decision. If its first result is
+    negative, it is returned immediately.
     """
-    done, rows = 0, BLOCK
+    done, rows = 0, most
     with limit_blas_threads(8.0 * kept * X.size):
         while done < len(X):
             learned = learn(slice(done, min(done + rows, len(X))))
@@ -114,7 +115,7 @@ def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int) -> int:
             if not learned and rows == 1:
                 return done
             done += learned
-            rows = min(BLOCK, 2 * learned) or 1  # after a short block another one is likely
+            rows = min(most, 2 * learned) or 1  # after a short block another one is likely
     return done
 
 

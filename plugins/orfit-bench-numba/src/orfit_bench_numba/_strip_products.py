@@ -1,13 +1,13 @@
 """Products of long rows with each other and of small matrices with them, by strips of columns.
 
-[U; X; W] stacks the rows of U (n, p), X (k, p) and W (c, p). A strip of it is copied to memory that is aligned to cache
-lines and, for up to about 200 rows, stays in the second-level cache. For products of rows with each other, it is padded
-with rows of zeros to a multiple of four. On a machine with vectors of 64 bytes, for up to 264 rows, BLAS took 1.8 to
-2.4 times as long for the products, with tiles of four by four rows, and 1.1 to 2.3 times for the combinations. With
-vectors of 32 bytes it takes 1.0 to 2.5 times as long for the products of up to 100 rows, and 0.7 to 1.0 times for the
+[U; X; W] stacks the rows of U (n, p), X (k, p) and W (c, p). For products of rows with each other, a strip of it is
+copied to memory that is aligned to cache lines and, for up to about 200 rows, stays in the second-level cache; it is
+padded with rows of zeros to a multiple of four. Combinations read the rows where they are. On a machine with vectors of
+64 bytes, for up to 264 rows, BLAS took 1.8 to 2.4 times as long for the products, with tiles of four by four rows. With
+vectors of 32 bytes it takes 1.0 to 2.5 times as long for the products of up to 100 rows, and 1.0 to 1.5 times for the
 combinations.
 
-Allocated: a strip of [U; X; W], one of the result, and small matrices.
+Allocated: a strip of [U; X; W] or of the result, and small matrices.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from orfit_bench_numba._work_space import aligned, round_up
 
 STRIP = 512
 """Largest number of columns of a strip."""
+NARROW_STRIP = 256
+"""The same for combinations: four rows of a strip and four of its sums stay in the first-level cache."""
 
 
 @compiled("R R R")
@@ -40,25 +42,32 @@ def multiply_all(U: Array, X: Array, W: Array) -> Any:
 @compiled("W W R R R")
 def combine(new: Array, W: Array, A: Array, U: Array, X: Array) -> None:
     """Compute [new; W] <- [0; W] + A [U; X]; new can be the memory of U, and W can have no rows."""
-    (m, n), p, c = A.shape, X.shape[1], len(W)
-    minus = np.zeros((round_up(m, 4), n), X.dtype)  # since `subtract_combinations` subtracts
-    for i in range(m):
-        for j in range(n):
-            minus[i, j] = -A[i, j]
-    strip = aligned(n, min(STRIP, round_up(p, 8)), X)
-    sums = aligned(len(minus), strip.shape[1], X)
-    for begin in range(0, p, STRIP):
-        end = min(begin + STRIP, p)
-        fill(strip, (U, X), begin)
+    m, p, c = len(A), X.shape[1], len(W)
+    of_U, of_X = _negative(A[:, : len(U)]), _negative(A[:, len(U) :])  # since `subtract_combinations` subtracts
+    sums = aligned(len(of_U), min(NARROW_STRIP, round_up(p, 8)), X)
+    for begin in range(0, p, NARROW_STRIP):
+        end = min(begin + NARROW_STRIP, p)
+        width = end - begin
         sums[:] = 0
         for i in range(c):
             copy(sums[m - c + i], W[i, begin:end])
         for i in range(0, len(sums), 4):
-            part = sums[i], sums[i + 1], sums[i + 2], sums[i + 3]
-            subtract_combinations(part, minus[i : i + 4], strip, 0, strip.shape[1])
+            part = sums[i, :width], sums[i + 1, :width], sums[i + 2, :width], sums[i + 3, :width]
+            subtract_combinations(part, of_U[i : i + 4], U, begin, end)
+            subtract_combinations(part, of_X[i : i + 4], X, begin, end)
         for i in range(m):
             row = new[i] if i < m - c else W[i - m + c]
-            copy(row[begin:end], sums[i, : end - begin])
+            copy(row[begin:end], sums[i, :width])
+
+
+@inline
+def _negative(A: Array) -> Any:
+    """-A, with rows of zeros up to a multiple of four."""
+    minus = np.zeros((round_up(len(A), 4), A.shape[1]), A.dtype)
+    for i in range(len(A)):
+        for j in range(A.shape[1]):
+            minus[i, j] = -A[i, j]
+    return minus
 
 
 @inline

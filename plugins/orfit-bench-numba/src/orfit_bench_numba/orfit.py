@@ -22,6 +22,11 @@ from orfit_bench_numba._strip_products import combine
 from orfit_bench_numba._truncated_basis import learn_block, reorthonormalize
 
 CHECKS_ROWS = True
+MORE_ROWS = 22
+"""With a memory of m directions, a block has up to m + 22 rows.
+
+With more rows, their products with each other take longer than it saves to change the memory less often.
+"""
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
@@ -29,8 +34,9 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     if p.batch_size > 1:
         with limit_blas_threads(8.0 * len(s.basis) * X.size):
             return _learn_batches(s, X, Y, p, out)
-    limited = hasattr(s, "singular_values")
-    checked = len(X) > BLOCK or not limited  # a single block is checked by its products, without another pass over it
+    d, limited = X.shape[1], hasattr(s, "singular_values")
+    most = min(BLOCK, p.memory + MORE_ROWS) if limited and d > MAX_FEATURES else BLOCK
+    checked = len(X) > most or not limited  # a single block is checked by its products, without another pass over it
     if checked and not (is_finite(X) and is_finite(Y)):
         return NOT_FINITE
     if not limited:
@@ -38,7 +44,6 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     predictions = np.empty(Y.shape, Y.dtype) if out is None else out
     drawn = p.draws[:, 0] * (p.memory + 1) if p.draws.size else np.zeros(len(X))
     drawn = drawn.astype(np.int64).astype(X.dtype)
-    d = X.shape[1]
 
     def learn_part(part: slice) -> int:
         how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
@@ -46,7 +51,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         learn_rows = learn_few_features if few else learn_block
         return learn_rows(s, X[part], Y[part], predictions[part], *how, checked or part.start > 0)
 
-    return learn_in_blocks(learn_part, X, len(s.basis))
+    return learn_in_blocks(learn_part, X, len(s.basis), most)
 
 
 def bind_row(s: State, p: Params) -> BoundRow | None:
