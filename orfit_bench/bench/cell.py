@@ -140,10 +140,11 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     seconds_compile = measuring.warm_up(cell.create, data)
     seconds, runs = measuring.time_run(cell.create, data, cell.protocol) if timed else (math.nan, 0)
     latency = measuring.latency(cell.create, data) if timed else np.empty(0)
-    host_bytes, device_bytes = measuring.peak_memory(cell.create, data, cell.protocol)
     learners = learning.initialize(cell.create, data, cell.protocol)
     errors = learning.learn_and_record(learners, data, cell.protocol)
     _check_count(learners[0], cell.protocol.passes * len(data.X))
+    # after a complete pass, so that nothing is allocated for the first time, whether cells are timed or not
+    host_bytes, device_bytes = measuring.peak_memory(cell.create, data, cell.protocol)
     evaluation = evaluate(
         Record(
             data=data,
@@ -205,11 +206,12 @@ def _identity_of_rows(cell: Cell, data: Data) -> str:
 
 
 def _hash_of_rows(data: Data) -> str:
-    """A hash of the rows that are learned and of the test set; empty if they stay in a file, or are objects."""
+    """A hash of the rows, their tasks and the test set; empty if the rows stay in a file, or are objects."""
     given = [part for part in (data.X, data.y, *(data.test or ())) if part is not None]
     parts = [np.asarray(part) if is_table(part) else part for part in given]
     in_memory = all(isinstance(p, np.ndarray) and not isinstance(p, np.memmap) and p.dtype != object for p in parts)
-    return make_array_key(parts) if in_memory else ""
+    tasks = np.asarray(() if data.tasks is None else data.tasks)
+    return make_array_key([*parts, tasks] if len(tasks) else parts) if in_memory else ""
 
 
 def _key_of_rows(cell: Cell) -> str:

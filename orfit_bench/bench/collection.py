@@ -37,7 +37,7 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     xarray.Dataset
         All cells, with coordinates for machine, versions, commit and date, and `run`, a hash of the first three. Of
         equal cells with equal `run`, measured on the same rows, the latest with times is kept, or the latest if none
-        has times. A cell that failed replaces equal cells that were measured earlier.
+        has times. A cell that failed replaces equal cells that were measured earlier; one without data does not.
 
     Raises
     ------
@@ -48,18 +48,21 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
 
     if not results:
         raise ValueError("no results to merge")
-    parts = [_texts(_with_origin(r), object) for r in results]
+    seeds = np.uint64 if any(r["seed"].dtype == np.uint64 for r in results) else np.int64
+    parts = [_texts(_with_origin(r), object).assign_coords(seed=r["seed"].astype(seeds)) for r in results]
     longest = {dim: max(r.sizes[dim] for r in parts) for dim in parts[0].dims if dim != "cell"}
     padded = [r.pad({dim: (0, n - r.sizes[dim]) for dim, n in longest.items()}) for r in parts]
     table = _texts(xarray.concat(padded, "cell", join="outer", combine_attrs="drop_conflicts"), str)
     table.attrs = {"format": FORMAT, "merged": json.dumps(len(results))} | _common(results)
     latest: dict[tuple[str, str], dict[str, int]] = {}
     key, run, rows, date = (table[name].values.astype(str).tolist() for name in ("key", "run", ROWS_HASH, "date"))
-    is_timed, is_ok = np.isfinite(table["seconds"].values), table["status"].values.astype(str) == "ok"
+    is_timed, status = np.isfinite(table["seconds"].values), table["status"].values.astype(str)
     for i in np.argsort(date, kind="stable"):
         found = latest.setdefault((key[i], run[i]), {})
-        if rows[i] in found and is_ok[i] and is_timed[found[rows[i]]] > is_timed[i]:
+        if rows[i] in found and status[i] == "ok" and is_timed[found[rows[i]]] > is_timed[i]:
             continue  # the same errors without times
+        if found and status[i] == "absent":
+            continue
         if rows[i]:
             found.pop("", None)
         else:  # not measured, regardless of the rows

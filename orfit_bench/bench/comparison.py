@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     import xarray
 
 OF_TIMES = ("s", "1/s")
-"""Units of the metrics that are missing if cells were not timed."""
+"""Units of metrics that are missing if cells were not timed."""
+SHARES_OF_TIMES = ("share_of_limit",)
+"""Further metrics that are missing then."""
+FAILURES = ("failed", "timeout", "crashed")
 
 
 DETAILS = ("seed", "model", "protocol", "dtype")
@@ -163,13 +166,14 @@ def _of_cell(
 ) -> Iterator[Change]:
     cell = {name: str(before[name].values[i]) for name in ("method", "backend", "stream", "settings", "key")}
     was, now = (str(r["status"].values[k]) for r, k in ((before, i), (after, j)))
-    if was != now:
-        yield Change(cell, "status", was, now, math.nan, was == "ok")
+    if was != now and (now == "ok" or was not in FAILURES):
+        yield Change(cell, "status", was, now, math.nan, now in FAILURES or was == "ok")
     untimed = any(float(r["timed_runs"].values[k]) == 0 for r, k in ((before, i), (after, j)) if "timed_runs" in r)
     for name, metric in registry().metrics.items():
-        if name in before and name in after and was == now == "ok":
-            old, new = float(before[name].values[i]), float(after[name].values[j])
-            if untimed and metric.unit in OF_TIMES and math.isnan(old) != math.isnan(new):
+        if name in before and was == now == "ok":
+            old = float(before[name].values[i])
+            new = float(after[name].values[j]) if name in after else math.nan
+            if untimed and (metric.unit in OF_TIMES or name in SHARES_OF_TIMES) and math.isnan(old) != math.isnan(new):
                 continue
             relative = _relative(old, new, metric)
             gone = math.isnan(old) != math.isnan(new) and limits[name] < math.inf

@@ -139,11 +139,17 @@ def to_dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], su
         values = _numbers(r.get("metrics", {}).get(metric.name) for r in records)
         variables[metric.name] = "cell", values, _about(metric)
     coordinates = {
-        name: ("cell", np.array([get(r) for r in records]), {"long_name": meaning})
+        name: ("cell", _coordinate([get(r) for r in records]), {"long_name": meaning})
         for name, (get, meaning) in COORDINATES.items()
     }
     attrs = {"format": FORMAT, "date": datetime.now(UTC).isoformat(timespec="seconds"), "suite": json.dumps(suite)}
     return xarray.Dataset(variables, coordinates, attrs | as_attributes(provenance))
+
+
+def _coordinate(values: list[Any]) -> NDArray[Any]:
+    """An array of strings or integers; NumPy would round integers of both halves of the range of uint64 to floats."""
+    found = np.array(values)
+    return np.array(values, np.uint64) if found.dtype.kind == "f" else found
 
 
 def _kind(record: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -141,6 +141,16 @@ class Suite:
         methods, streams = self._selected()
         return [m.name for m in methods], [s.name for s in streams]
 
+    def with_other(self, **lists: Any) -> Suite:
+        """A suite with other lists, without the settings of methods and streams that it no longer has."""
+        other = replace(self, **lists)
+        if not self.settings:
+            return other
+        self.names()  # raises ValueError for settings of something else
+        methods, streams = other.selections()
+        kept = {m.name for m in methods} | {s.name for s in streams}
+        return replace(other, settings={name: given for name, given in self.settings.items() if name in kept})
+
     def files(self) -> list[Path]:
         """Return the existing files of the user from which the streams are made."""
         _, streams = self._selected()
@@ -159,7 +169,16 @@ class Suite:
         return {pair for pair in pairs if pair not in computable and pair[0] in methods}
 
     def _selected(self) -> tuple[list[Selection[Method]], list[Selection[Stream]]]:
-        """The methods and streams, with defaults if none are named. Raises ValueError if they do not fit together."""
+        """The methods and streams. Raises ValueError if they do not fit together or settings are of something else."""
+        methods, streams = self.selections()
+        names = [m.name for m in methods] + [s.name for s in streams]
+        if unknown := [name for name in self.settings if name not in names]:
+            hint = suggest(unknown[0], names)
+            raise ValueError(f"settings of {unknown[0]!r}: no such method or stream in the suite{hint}")
+        return methods, streams
+
+    def selections(self) -> tuple[list[Selection[Method]], list[Selection[Stream]]]:
+        """Return the methods and streams, with defaults if none are named. Raises ValueError if they do not fit."""
         names = [s.name for s in {id(stream): stream for stream in self.objects()}.values()]
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"two streams are called {repeated[0]!r}: give each a name of its own, name=...")
@@ -172,10 +191,6 @@ class Suite:
         for stream in streams:
             if not any(self._learns(m.declared, stream.declared) for m in methods):
                 raise ValueError(no_method_message(stream.declared))
-        names = [m.name for m in methods] + [s.name for s in streams]
-        if unknown := [name for name in self.settings if name not in names]:
-            hint = suggest(unknown[0], names)
-            raise ValueError(f"settings of {unknown[0]!r}: no such method or stream in the suite{hint}")
         return methods, streams
 
     def _learns(self, method: Method, stream: Stream) -> bool:

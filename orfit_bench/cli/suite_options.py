@@ -125,9 +125,9 @@ def make_suite(chosen: dict[str, Any]) -> Suite:
 
     suite = read(chosen["file"]) if chosen["file"] else Suite()
     lists = {name: chosen[name] for name in ("methods", "backends", "streams", "rows", "features", "seeds")}
-    suite = replace(suite, **{name: value for name, value in lists.items() if value})
     if files := _streams_of_files(chosen):
-        suite = replace(suite, streams=[*(chosen["streams"] or ()), *files])
+        lists["streams"] = [*(chosen["streams"] or ()), *files]
+    suite = suite.with_other(**{name: value for name, value in lists.items() if value})
     if chosen["dtype"]:
         suite = replace(suite, dtype=chosen["dtype"])
     given = {"passes": chosen["passes"], "learners": chosen["learners"], "round": chosen["rounds"]}

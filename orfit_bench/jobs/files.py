@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from io import BufferedWriter, FileIO
@@ -162,11 +162,11 @@ def new_folder(target: Path, contents: Mapping[str, str]) -> None:
         raise
 
 
-def digest(paths: Iterable[Path]) -> str:
-    """Return a hash of the names and contents of the files."""
+def digest(files: Mapping[str, Path]) -> str:
+    """Return a hash of the contents of the files and of the names under which they are given."""
     import hashlib  # slow to import
 
-    hashes = [f"{path.name} {_hash(path, path.stat().st_size, path.stat().st_mtime_ns)}" for path in paths]
+    hashes = [f"{name} {_hash(path, path.stat().st_size, path.stat().st_mtime_ns)}" for name, path in files.items()]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 

@@ -40,7 +40,7 @@ class Journal:
 
     def identity(self) -> str:
         """Return a key that must be equal for records to be combined."""
-        return make_key([self._provenance, digest(self._data())])
+        return make_key([self._provenance, digest({str(path): path for path in self._data()})])
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Return the valid records by their keys. A damaged file is named by a warning; its job is run again."""

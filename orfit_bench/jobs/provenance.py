@@ -103,7 +103,8 @@ def plugin_sources() -> dict[str, str]:
     for name, (module, file) in _plugin_modules().items():
         if not {"site-packages", "dist-packages"} & set(file.parts):
             depth = module.count(".") + (file.name == "__init__.py") - 1  # depth of the file in its package
-            found[name] = digest([file] if depth < 0 else sorted(file.parents[depth].rglob("*.py")))
+            paths = [file] if depth < 0 else sorted(file.parents[depth].rglob("*.py"))
+            found[name] = digest({path.relative_to(file.parents[max(depth, 0)]).as_posix(): path for path in paths})
     return found
 
 

@@ -37,13 +37,15 @@ COLUMNS: dict[str, Columns] = {
     },
 }
 """Columns by kind of test error; errors of different kinds are never shown in one column."""
+WAITING: Columns = {"latency_p50": ("p50", "s"), "latency_p99": ("p99", "s")}
+MEMORY: Columns = {"host_memory": ("peak memory", "B"), "device_memory": ("device memory", "B")}
 TEXT = "text"
 """The format of string columns."""
 
 
 def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
     """The variables with these names or headings. Raises ValueError for an unknown one, with the nearest name."""
-    headings = {heading: name for columns in COLUMNS.values() for name, (heading, _) in columns.items()}
+    headings = {heading: name for columns in _all() for name, (heading, _) in columns.items()}
     available = set(known)
     variables = [name if name in available else headings.get(name, name) for name in names]
     for name in variables:
@@ -55,9 +57,13 @@ def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
 def chosen_columns(results: xarray.Dataset, names: Sequence[str], error: str) -> Columns:
     """The columns of these variables that the results have."""
     names = [name for name in names if name in results]
-    known = {name: column for columns in COLUMNS.values() for name, column in columns.items()} | COLUMNS[error]
+    known = {name: column for columns in _all() for name, column in columns.items()} | COLUMNS[error]
     texts = {name: (name, TEXT) for name in names if results[name].dtype.kind not in "iufb"}
     return {name: texts.get(name) or known.get(name, (name, ".4g")) for name in names}
+
+
+def _all() -> list[Columns]:
+    return [*COLUMNS.values(), WAITING, MEMORY]
 
 
 def by_error(results: xarray.Dataset) -> dict[str, list[int]]:

@@ -14,7 +14,7 @@ from orfit_bench.bench import collection, statistics
 from orfit_bench.bench.results import ORIGIN
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report import labels
-from orfit_bench.report.columns import COST, Columns, by_error, columns_of
+from orfit_bench.report.columns import COST, MEMORY, WAITING, Columns, by_error, columns_of
 from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
 from orfit_bench.report.page import Cell, Listing, Number
 from orfit_bench.report.table import ranked
@@ -22,8 +22,6 @@ from orfit_bench.report.table import ranked
 if TYPE_CHECKING:
     import xarray
 
-WAITING: Columns = {"latency_p50": ("p50", "s"), "latency_p99": ("p99", "s")}
-MEMORY: Columns = {"host_memory": ("peak memory", "B"), "device_memory": ("device memory", "B")}
 TIMES: Columns = {
     "seconds": ("learning", "s"),
     "seconds_transfer": ("thereof transfer", "s"),
@@ -211,8 +209,9 @@ def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
 
 def _seeds(results: xarray.Dataset, group: Sequence[int]) -> Number:
     """The number of seeds, and of those with a finite error if there are fewer."""
-    counts = (int(np.isfinite(results[name].values[group]).sum()) for name in ("test_error", "a_priori_error"))
-    finite = min(filter(None, counts), default=len(group))  # an error that no seed has does not apply
+    errors = [results[name].values[group] for name in ("test_error", "a_priori_error")]
+    counts = [int(np.isfinite(values).sum()) for values in errors if not np.isnan(values).all()]  # of those that apply
+    finite = min(counts, default=len(group))
     return Number(len(group), str(len(group)) if finite == len(group) else f"{len(group)} ({finite} finite)")
 
 

@@ -47,7 +47,7 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
     source = open_file(given["path"], _codes(given))
     check_columns(source, _features(source, given), given["texts"] == "one_hot", given["categorical"])
     path, targets = given["path"], given["target"]
-    files = list if is_url(path) or not Path(path).is_file() else partial(_only, Path(path))
+    files = list if is_url(path) else partial(_files_of, Path(path))
     offers = _offered(source, targets, given["gaps"] == "keep")
     return replace(FILE, settings=defaults, offers=offers, files=files)
 
@@ -122,8 +122,9 @@ def _codes(settings: Mapping[str, Any]) -> list[str]:
     return [*settings["categorical"], *targets]
 
 
-def _only(path: Path) -> list[Path]:
-    return [path]
+def _files_of(path: Path) -> list[Path]:
+    """The file itself, or all files of a folder and its subfolders."""
+    return sorted(part for part in path.rglob("*") if part.is_file()) if path.is_dir() else [path]
 
 
 def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:

@@ -103,6 +103,8 @@ def _format(path: str) -> str:
 def _place_and_filesystem(path: str, kind: str) -> tuple[str, Any]:
     """Path and file system for pyarrow; those of a local copy if the server sends only whole files."""
     if not is_url(path):
+        if path != path.encode(errors="ignore").decode():
+            raise ValueError(f"{path!a}: pyarrow opens only files whose names are UTF-8: rename the file")
         return path, None
     import pyarrow.fs
 

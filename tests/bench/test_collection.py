@@ -9,7 +9,7 @@ import pytest
 from helpers.results import call, changed, files
 from helpers.suites import suite
 
-from orfit_bench.bench import collection, comparison, load, results
+from orfit_bench.bench import collection, comparison, load, results, run
 from orfit_bench.bench.cell import make_record
 from orfit_bench.plugins.registry import registry
 
@@ -54,6 +54,22 @@ class TestMerge:
         failed = changed(later, seconds=np.nan)
         failed["status"] = failed["status"].copy(data=np.full(2, "failed"))
         assert set(collection.merge([measured, failed])["status"].values) == {"failed"}
+
+    def test_a_measured_cell_is_not_replaced_by_one_without_data(self, measured):
+        absent = changed(measured, seconds=np.nan)
+        absent["status"] = absent["status"].copy(data=np.full(2, "absent"))
+        absent["rows_hash"] = absent["rows_hash"].copy(data=np.full(2, ""))
+        absent.attrs["date"] = "2999-01-01T00:00:00+00:00"
+        assert set(collection.merge([measured, absent])["status"].values) == {"ok"}
+        failed = absent.assign_coords(status=("cell", ["failed", "crashed"]))
+        assert set(collection.merge([measured, failed])["status"].values) == {"failed", "crashed"}
+
+    def test_all_seeds_of_64_bits_are_exact(self, measured):
+        seeds = [0, 2**53 + 1, 2**63, 2**64 - 1]
+        table = run(suite(methods=["lms"], backends=["numpy"], seeds=seeds), isolate=False, timed=False)
+        assert table["seed"].values.tolist() == seeds
+        alone = run(suite(methods=["lms"], backends=["numpy"], seeds=[1]), isolate=False, timed=False)
+        assert sorted(collection.merge([table, alone])["seed"].values.tolist()) == sorted([*seeds, 1])
 
     def test_merged_again_and_of_other_lengths(self, measured, tmp_path):
         short = self.elsewhere(measured, cpu="b").isel(point=slice(2))

@@ -78,8 +78,9 @@ class TestCompare:
         (found, *_) = comparison.changes(untimed, changed(untimed, deviation=math.nan))
         assert found.worse
         times = {name: math.nan for name, m in ob.metrics().items() if m.unit in ("s", "1/s")}
+        times["share_of_limit"] = math.nan
         for before, after in ((measured, changed(untimed, **times)), (changed(untimed, **times), measured)):
-            assert comparison.changes(before, after) == []
+            assert comparison.changes(before, after, {"share_of_limit": 0.5}) == []
 
     def test_from_infinity(self, measured):
         (found, *_) = comparison.changes(changed(measured, test_error=math.inf), measured)
@@ -93,6 +94,20 @@ class TestCompare:
         assert (found.metric, found.before, found.after, found.worse) == ("status", "ok", "failed", True)
         (found,) = comparison.changes(after, measured)
         assert not found.worse
+
+    @pytest.mark.parametrize(
+        ("was", "now", "found"),
+        [("failed", "timeout", []), ("failed", "absent", []), ("absent", "failed", [True]), ("absent", "ok", [False])],
+    )
+    def test_only_a_measured_cell_is_better_than_one_that_failed(self, measured, was, now, found):
+        before, after = measured.copy(deep=True), measured.copy(deep=True)
+        before["status"], after["status"] = ("cell", np.array([was, "ok"])), ("cell", np.array([now, "ok"]))
+        assert [c.worse for c in comparison.changes(before, after)] == found
+
+    def test_a_metric_that_only_the_first_results_have_is_worse(self, measured):
+        (found, *_) = comparison.changes(measured, measured.drop_vars("test_error"))
+        assert (found.metric, found.worse) == ("test_error", True)
+        assert comparison.changes(measured.drop_vars("test_error"), measured) == []
 
     def test_cells_of_one_alone(self, measured):
         lost, added = comparison.unmatched(measured, measured.isel(cell=[1]))

@@ -45,6 +45,38 @@ def stop_after_one(done: int, total: int, record: Any) -> None:
         raise KeyboardInterrupt
 
 
+def test_a_resumed_run_measures_rows_with_other_tasks_again(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).standard_normal((60, 3))
+
+    def of_tasks(*tasks: int) -> Suite:
+        data = Data(rows, rows.sum(axis=1), test=(rows, rows.sum(axis=1)), tasks=tasks)
+        return Suite(METHODS, ["numpy"], [Stream("tasks", "rows of tasks", make=lambda: data)])
+
+    output, here = tmp_path / "r.nc", {"isolate": False, "timed": False}
+    with pytest.raises(KeyboardInterrupt):
+        run(of_tasks(0, 30, 60), output, progress=stop_after_one, **here)
+    found, want = run(of_tasks(0, 20, 60), output, **here), run(of_tasks(0, 20, 60), **here)
+    np.testing.assert_array_equal(found["forgetting"], want["forgetting"])
+    assert measured(found) == measured(want)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_resumed_run_reads_a_folder_whose_parts_have_other_names_again(stored: bool, tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        folder = tmp_path / "rows" / f"year={year}"
+        folder.mkdir(parents=True)
+        table(1.0).to_parquet(folder / "part.parquet")
+    suite = Suite(METHODS, ["numpy"], [Stream.from_file(tmp_path / "rows", "y", test=0.3)])
+    output, here = tmp_path / "r.nc", {"isolate": False, "timed": False}
+    with pytest.raises(KeyboardInterrupt):
+        run(suite, output, progress=stop_after_one, **here)
+    if not stored:
+        (tmp_path / "rows" / "year=2023").rename(tmp_path / "rows" / "year=5")
+    resumed: list[int] = []
+    run(suite, output, progress=lambda done, total, record: resumed.append(done) if record is None else None, **here)
+    assert resumed == [int(stored)]
+
+
 @pytest.mark.parametrize("stream", [of_table, of_function])
 def test_a_resumed_run_measures_other_rows_again(stream: Any, tmp_path: Path) -> None:
     output, here = tmp_path / "r.nc", {"isolate": False, "timed": False}

@@ -1,5 +1,6 @@
 """Usage errors: one line, exit status 2, nothing written."""
 
+import json
 import os
 import select
 import shlex
@@ -54,6 +55,20 @@ class TestUsage:
         assert read(path).settings == {"drift": {"drift": 0.1}}
         measured = [cell.method for cell, absent in read(path).cells() if not absent]
         assert sorted(measured) == 4 * ["lms"] + 4 * ["orfit"] + 4 * ["rls"]  # 2 streams, 2 seeds
+
+    def test_options_replace_names_of_the_suite_file_and_their_settings(self, tmp_path):
+        path, output = tmp_path / "mine.toml", tmp_path / "r.nc"
+        path.write_text(
+            'methods = ["rls", "lms"]\nstreams = ["drift"]\nbackends = ["numpy"]\nrows = [30]\n'
+            "[settings]\ndrift = {drift = 0.1}\nrls = {ridge = 2.0}\nlms = {step_size = 0.01}\n"
+        )
+        options = ("--stream", "regression", "--method", "rls", "--untimed", "--output", str(output))
+        assert invoke("run", "--suite", str(path), *options).exit_code == 0
+        (settings,) = load(output)["settings"].values
+        assert json.loads(settings)["ridge"] == 2.0
+        path.write_text('streams = ["drift"]\n[settings]\ndirft = {drift = 0.1}\n')
+        refused = invoke("run", "--suite", str(path), *options)
+        assert (refused.exit_code, "settings of 'dirft'" in refused.output) == (2, True)
 
     def test_the_time_limit_shown_is_the_one_meant(self):
         assert cli_run.TIMEOUT == runner.TIMEOUT

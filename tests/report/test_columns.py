@@ -57,6 +57,11 @@ def test_chosen_columns_are_shown_in_their_order(file: Path) -> None:
     assert all(line[6] == "ok" for line in lines if line and line[0] == "lms")
 
 
+def test_columns_are_chosen_by_their_headings_in_reports_too(file: Path) -> None:
+    headings = next(line for line in show(file, "p50", "p99", "peak memory").splitlines() if "method" in line)
+    assert headings.split()[-4:] == ["p50", "p99", "peak", "memory"]
+
+
 def test_unknown_column_is_refused_with_the_nearest(file: Path) -> None:
     assert "no column 'nothing'" in show(file, "nothing")
     done = CliRunner().invoke(main, ["run", "--method", "lms", "--column", "latency_p9"])

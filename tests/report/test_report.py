@@ -165,6 +165,8 @@ class TestResults:
         results["a_priori_error"].values[:] = 1.0
         results["test_error"].values[0] = np.nan
         assert "|3 (2 finite)|" in Read(results_page(results)).tables
+        results["test_error"].values[:] = np.inf
+        assert "|3 (0 finite)|" in Read(results_page(results)).tables
 
     def test_errors_of_different_kinds_never_share_a_table(self):
         records = [

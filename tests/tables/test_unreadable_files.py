@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +115,12 @@ def test_a_target_that_does_not_exist_has_a_near_name(tmp_path: Path) -> None:
 def test_a_text_that_is_longer_than_a_block_is_named(tmp_path: Path) -> None:
     (path := tmp_path / "long.csv").write_text(f"a,fare\n1,2\n1,{'0' * 5 * 2**20}\n2,3\n")
     refused(path, "a row is longer than 1 MiB, or a quotation mark is never closed")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_name_that_is_no_text_is_named(ending: str, tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff" + ending.encode())
+    TABLE.to_csv(path) if ending == ".csv" else Path(path).write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match=r"bad\\udcff.*rename the file"):
+        Stream.from_file(path, "fare").load()
