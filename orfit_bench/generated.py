@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import new_class
 from typing import Any
@@ -25,11 +26,13 @@ def setting_parameters(method: Method) -> Parameters:
 
 def camel_case(name: str) -> str:
     """The name of a method as part of the name of a class."""
-    return "".join(part.capitalize() for part in name.split("_"))
+    return "".join(part.capitalize() for part in re.split("[^A-Za-z0-9]", name))
 
 
 def make_class(base: type, name: str, module: str, method: Method, given: Parameters, attributes: str = "") -> type:
     """A subclass with the attribute `method`, a constructor for these parameters, and numpydoc documentation."""
+    if hidden := [parameter for parameter in given if hasattr(base, parameter)]:
+        raise ValueError(f"{name}: a setting of {method.name} has the name of an attribute, {hidden[0]!r}: rename it")
     namespace = {
         "__init__": _initializer(given),
         "__doc__": _docstring(method, given, attributes),

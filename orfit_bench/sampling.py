@@ -7,7 +7,7 @@ slides, "Other SGD flavors: different sampling".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -169,21 +169,29 @@ def with_sampling(stream: Stream) -> Stream:
     names = {s.name for s in stream.settings}
     if names & {SAMPLING.name, PASSES.name}:
         return stream
-    has_seed = "seed" in names
+    added = (SAMPLING, PASSES) if "seed" in names else (SAMPLING, PASSES, SEED)
+    return replace(stream, make=_Sampled(stream), settings=(*stream.settings, *added))
 
-    def make(sampling: str, passes: int, seed: int | None = None, **settings: Any) -> Data:
+
+@dataclass(frozen=True)
+class _Sampled:
+    """`make` of a stream with these settings; equal for equal streams, unlike functions."""
+
+    stream: Stream
+
+    def __call__(self, sampling: str, passes: int, seed: int | None = None, **settings: Any) -> Data:
+        """The rows in the order that is asked for."""
+        stream = self.stream
         if sampling == "once" and passes > 1:
             raise ValueError(
                 f"stream {stream.name!r}: passes={passes} requires sampling='uniform' or 'reshuffled'; to repeat the "
                 f"rows in the same order, set the passes of the protocol"
             )
-        data = stream.checked(stream.make(**settings, **({"seed": seed} if has_seed else {})))
+        seeded = {"seed": seed} if any(s.name == "seed" for s in stream.settings) else {}
+        data = stream.checked(stream.make(**settings, **seeded))
         if sampling == "uniform":
             return uniform(data, passes * len(data.X), seed or 0)
         return reshuffled(data, passes, seed or 0) if sampling == "reshuffled" else once(data)
-
-    added = (SAMPLING, PASSES) if has_seed else (SAMPLING, PASSES, SEED)
-    return replace(stream, make=make, settings=(*stream.settings, *added))
 
 
 def depends_on_seed(stream: Stream, settings: Mapping[str, Any]) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from orfit_bench.errors import suggest
-from orfit_bench.plugins.discovery import IN_PROCESS
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
 from orfit_bench.sampling import with_sampling
@@ -83,15 +82,18 @@ class _Supplier:
 def _ensure_registered(stream: Stream) -> None:
     """Register a stream of this process by name, so that cells find it; the stream of a file needs no registration."""
     known = registry().streams.get(stream.name)
-    if stream.name == FILE.name or known is stream:
+    if stream.name == FILE.name or (known and stream in (known, with_sampling(known))):
         return
-    if known is None:
-        register(_Supplier(stream), stream.name)
-    else:
-        if registry().suppliers["streams", stream.name] != IN_PROCESS:
-            raise ValueError(f"a stream {stream.name!r} exists already: give this one another name")
-        unregister(stream.name)
-        register(_Supplier(stream), stream.name)
+    if known and known != _SUPPLIED.get(stream.name):
+        raise ValueError(f"a stream {stream.name!r} exists already: give this one another name")
+    if known:
+        unregister(f"stream {stream.name}")
+    register(_Supplier(stream), f"stream {stream.name}")
+    _SUPPLIED[stream.name] = stream
+
+
+_SUPPLIED: dict[str, Stream] = {}
+"""The latest streams of suites of this process, by name; another stream of the same name replaces one of them."""
 
 
 def _as_table(selector: Any, field: str, keys: Sequence[str]) -> Mapping[str, Any]:

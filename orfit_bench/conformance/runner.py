@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orfit_bench.conformance.causes import describe
 from orfit_bench.conformance.check import SMOKE, Deviation
 from orfit_bench.conformance.checks.evidence import device_of
 from orfit_bench.conformance.outcome import run_variants
-from orfit_bench.conformance.plan import checks_of, plan_checks
+from orfit_bench.conformance.plan import checks_of, plan_pair, validate_selection
 from orfit_bench.conformance.result import (
     EXPECTED,
     FAILED,
@@ -81,7 +82,13 @@ def conform(
     >>> report.passed, report.counts["passed"]
     (True, 2)
     """
-    plan = plan_checks(names, backends=backends, dtypes=dtypes, only=only, seed=seed, slow=slow)
+    plan: list[PlannedCheck] = []
+    problems: list[str] = []
+    for pair in validate_selection(names, backends, dtypes, only, seed):
+        try:
+            plan += plan_pair(*pair, dtypes, only, seed, slow)
+        except Exception as error:  # third-party code, loaded for the first time
+            problems.append(f"{pair[1]} on {pair[0]} cannot be checked: {describe(error)}")
     results: list[CheckResult] = []
     for item in plan:
         failed = next((r for r in results if r.check == SMOKE and r.status == FAILED and r.kernel == item.kernel), None)
@@ -92,7 +99,7 @@ def conform(
             break
     named = [*names, *backends]
     report = make_report(plan, results, bool(only), named=named, stopped=exit_first, everything=not (named or only))
-    return replace(report, allow_unproven=allow_unproven)
+    return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
 
 
 def not_run(item: PlannedCheck, failed: CheckResult, kernel: KernelInfo) -> CheckResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from orfit_bench.conformance.causes import describe
 from orfit_bench.conformance.declarations import check_plugins
 from orfit_bench.conformance.plan import Pair, checks_of, select_pairs
 from orfit_bench.conformance.result import LACKS, SKIPPED, CheckResult, PlannedCheck, Report
@@ -34,6 +35,7 @@ def declarations(plan: Sequence[PlannedCheck]) -> Declarations:
     checked = list(dict.fromkeys((item.backend, item.method) for item in plan))
     capabilities = {pair: registry().capabilities(*pair) for pair in checked}
     problems = [*_unknown_expectations(checked), *_broken_plugins(checked), *_missing_references(checked)]
+    problems += _broken_functions({backend for backend, _ in checked})
     return Declarations(capabilities, problems)
 
 
@@ -143,6 +145,19 @@ def _broken_plugins(checked: Sequence[Pair]) -> Iterable[str]:
         for plugin in registry().plugins:
             if plugin.state == "broken":
                 yield f"plugin {plugin.name} ({plugin.supplier}) is broken: {plugin.reason}"
+
+
+def _broken_functions(backends: Iterable[str]) -> Iterable[str]:
+    """Functions of backends that no check calls, since they compute nothing, and that fail."""
+    for backend in (registry().backends[name] for name in sorted(backends)):
+        if backend.reason:
+            continue
+        try:
+            backend.synchronize()
+        except Exception as error:
+            yield f"backend {backend.name!r}: its synchronize raised {describe(error)}"
+        if wrong := backend.described.get("unknown"):
+            yield f"backend {backend.name!r}: {wrong}"
 
 
 def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:

@@ -108,6 +108,7 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
         raise
     except BaseException as error:  # also SystemExit: a plugin must not end the process
         reason = f"{type(error).__name__}: {error}{place(error)}".replace("\n", " ")
+        reason = reason.encode(errors="backslashreplace").decode()  # lone surrogates cannot be printed
         return Plugin(name, distribution, version, "broken", reason, traceback.format_exc())
     return Plugin(name, distribution, version, "ok", offers=offers, models=models)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,8 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
         self._learn_many(X, numbers_of(pd.Series(y), "the target"))
 
     def _checked_target(self, target: Any) -> Any:
-        check_target(target)
+        if not (self.method.traits.gaps and isinstance(target, float) and math.isnan(target)):
+            check_target(target)
         return float(target)
 
     def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:

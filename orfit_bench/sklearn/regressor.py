@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import assert_all_finite
 
 from orfit_bench.learners import uncertainty
 from orfit_bench.sklearn.base import checked_weights
@@ -49,6 +50,8 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
             X, y = validate_rows(
                 self, X, y, reset=start, dtype=np.float64, order="C", multi_output=True, y_numeric=True
             )
+            if self.method.traits.gaps:
+                assert_all_finite(y, input_name="y")  # None of a list of objects has become NaN
             weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
             if start:
                 self._begin_learner()

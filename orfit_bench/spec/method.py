@@ -19,6 +19,8 @@ WEIGHT_DIMS = ("parameter", "output")
 """The dimensions of weights, by which a linear model predicts X w."""
 OF_LEARNERS = ("method", "backend", "dtype", "random_state", "model", "initial_weights")
 """The arguments of `create` that are not settings of a method."""
+OF_ESTIMATORS = ("fit_intercept", "center", "whiten", "seed", "self")
+"""Further parameters of estimators for scikit-learn and models for River."""
 
 
 def _no_draws(settings: Settings) -> int:
@@ -71,6 +73,10 @@ class KernelSpec:
     weighting: Weighting | None = None
     needs_dense_rows: Callable[[Settings], str] | None = None
     validate_rows: Callable[[Settings, int, Array, Array, bool, bool], None] | None = None
+
+
+PARTS = {"state": StateSpec, "theory": Theory, "kernel": KernelSpec, "combine": Combine}
+"""The classes of the parts of a method."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +136,8 @@ class Method:
 
     def __post_init__(self) -> None:
         """Refuse a declaration that a learner would fail on later."""
+        if problem := self._wrong_part():
+            raise TypeError(f"method {self.name!r}: {problem}")
         problems = self._kind_problems, self._setting_problems, self._field_problems, self._weight_problems
         for problem in chain.from_iterable(find() for find in (*problems, self._refused_problems)):
             raise ValueError(f"method {self.name!r}: {problem}")
@@ -170,6 +178,17 @@ class Method:
         """What learners of this kind receive and return."""
         return KINDS[self.kind]
 
+    def _wrong_part(self) -> str:
+        """The first part that is of another class than declared, as a message; empty if there is none."""
+        for name, kind in PARTS.items():
+            if not isinstance(part := getattr(self, name), kind):
+                return f"{name}={part!r}, want a {kind.__name__}"
+        for name, of_one in (("settings", Setting), ("examples", Mapping)):
+            given = getattr(self, name)
+            if not isinstance(given, (tuple, list)) or not all(isinstance(one, of_one) for one in given):
+                return f"{name}={given!r}, want a tuple of {'settings' if of_one is Setting else 'mappings'}"
+        return "" if callable(self.refuses) else f"refuses={self.refuses!r}, want a function"
+
     def _refused_problems(self) -> Iterator[str]:
         """The defaults, or examples, that the method itself refuses."""
         for given in ({}, *self.examples) if self.refuses is not refuses_nothing else ():
@@ -197,6 +216,7 @@ class Method:
         names = [s.name for s in self.settings]
         yield from (f"two settings are named {n!r}" for n in names if names.count(n) > 1)
         yield from (f"a setting has the name of an argument of create, {n!r}" for n in names if n in OF_LEARNERS)
+        yield from (f"a setting has the name of a parameter of estimators, {n!r}" for n in names if n in OF_ESTIMATORS)
         yield from (f"the name of the setting {n!r} begins with an underscore" for n in names if n.startswith("_"))
         yield from (f"an example has the setting {n!r}" for one in self.examples for n in one if n not in names)
         if "batch_size" in names and "batch_size" not in self._counts():

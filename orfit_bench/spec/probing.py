@@ -8,7 +8,8 @@ from collections.abc import Callable
 def reason_of(probe: Callable[[], str]) -> str:
     """What a probe returned, or how it failed."""
     try:
-        return probe()
+        found: object = probe()
+        return found if isinstance(found, str) else f"its probe returned {found!r}, want a string" if found else ""
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit: a plugin must not end the process

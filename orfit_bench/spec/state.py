@@ -29,6 +29,8 @@ Role = Literal[
     "information_root",
 ]
 """How a field depends on the rows X of a linear model; this determines how it changes with their coordinates."""
+RESERVED = ("pending_X", "pending_y", "initial_weights", "header", "checksum")
+"""Names of other arrays in a saved state."""
 DIMENSIONS = ("feature", "parameter", "output", "class", "input")
 
 
@@ -233,6 +235,8 @@ class StateSpec:
         names = [f.name for f in self.fields]
         if twice := [n for n in names if names.count(n) > 1]:
             raise ValueError(f"state: two fields are named {twice[0]!r}")
+        if reserved := [n for n in names if n in RESERVED or n.startswith("setting_")]:
+            raise ValueError(f"state: {reserved[0]!r} is the name of another array in saved states: rename the field")
         if self.solution and self.weights in names:
             raise ValueError(f"state: {self.weights!r} is a field, but also the solution of equations: declare one")
         if self.warning and self.warning.field not in names:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import orfit_bench as ob
 from orfit_bench.bench import Suite, run
 from orfit_bench.bench.collection import merge, runs
 from orfit_bench.bench.statistics import over_seeds
@@ -134,3 +135,25 @@ def test_rows_in_a_file_are_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"rows\.feather: this is the file of the rows, which would be lost: use"):
         run(Suite(["rls"], ["numpy"], [Stream.from_file(path, "y")]), path, isolate=False, progress=None)
     assert path.read_bytes() == before
+
+
+def test_registered_streams_are_measured_and_never_replaced() -> None:
+    one, other = of_table(1.0, "one"), of_table(2.0, "other")
+
+    class TwoStreams:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def streams(self) -> Any:
+            return [one, other]
+
+    ob.register(TwoStreams(), "one")
+    try:
+        for given in (one, ob.streams()["one"], ob.streams()["drift"]):
+            found = run(Suite(["lms"], ["numpy"], [given], rows=[]), isolate=False, timed=False)
+            assert found["status"].values.tolist() == ["ok"]
+        with pytest.raises(ValueError, match="a stream 'one' exists already: give this one another name"):
+            run(Suite(["lms"], ["numpy"], [of_table(3.0, "one")]), isolate=False, timed=False)
+        assert {"one", "other"} <= set(ob.streams())
+    finally:
+        ob.unregister("one")

@@ -250,3 +250,41 @@ def learn_and_count(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> in
 def test_right_learners_conform(method: spec.Method, learn: Any, judge: Callable[..., Report]) -> None:
     report = judge(method, SimpleNamespace(learn=learn))
     assert report.passed, str(report)
+
+
+class BrokenBackend:
+    """A plugin with a correct kernel of lms, on a backend with these functions."""
+
+    SPEC_VERSION = (1, 0)
+
+    def __init__(self, **functions: Any) -> None:
+        self.backend = spec.Backend("broken", "", **{"namespace": lambda: np} | functions)
+
+    @ob.hookimpl
+    def backends(self) -> Any:
+        return (self.backend,)
+
+    @ob.hookimpl
+    def kernels(self) -> Any:
+        return {("broken", "lms"): "orfit_bench_numpy.lms"}
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ({"synchronize": lambda: 1 / 0}, "backend 'broken': its synchronize raised ZeroDivisionError"),
+        ({"device_info": lambda: 3}, "backend 'broken': its device_info failed: AttributeError"),
+        ({"probe": lambda: 3}, "its probe returned 3, want a string"),
+        ({"namespace": lambda: 1 / 0}, "lms on broken cannot be checked: ZeroDivisionError"),
+    ],
+)
+def test_functions_of_a_backend_that_fail_are_named(functions: Any, message: str) -> None:
+    ob.register(BrokenBackend(**functions), "broken")
+    try:
+        checks = ["one_row", "flops_grow_as_declared"]
+        report = conform("lms", backends=["broken", "numpy"], dtypes=["float64"], only=checks)
+    finally:
+        ob.unregister("broken")
+    assert not report.passed
+    assert any(message in line for line in report.problems), report.problems
+    assert any(result.backend == "numpy" and result.status == "passed" for result in report.results)

@@ -58,6 +58,7 @@ LAZY = hook("methods", "[method('lazy')]") + hook("kernels", "{('numpy', 'lazy')
 EXPERIMENT = hook("experiments", "[Experiment('figure-1', 'a paper', 'a figure', 1, 'no.such:run')]")
 PLUGINS: dict[str, tuple[str, str, str]] = {
     "a_import": ("import no_such_library\n", "broken", "ModuleNotFoundError: No module named 'no_such_library'"),
+    "a_surrogate": (r"raise ValueError('\ud800 bad')" + "\n", "broken", r"ValueError: \ud800 bad"),
     "a_exit": ("raise SystemExit('enough')\n", "broken", "SystemExit: enough"),
     "a_syntax": ("def :\n", "broken", "SyntaxError"),
     "a_misspelt": (HEAD + hook("method", "()"), "broken", "unknown hook 'method'. Did you mean 'methods'?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
 from decimal import Decimal
 from typing import Any
@@ -153,6 +154,23 @@ def test_targets_before_the_first_feature_are_checked_like_others() -> None:
     model.learn_one({}, 2**60 + 1)  # rounded
     model.learn_one({"a": 1.0}, 1.0)
     assert model.learner.n_samples_seen_ == 2
+
+
+def test_time_steps_of_a_filter_without_target_or_feature_count() -> None:
+    late = ESTIMATORS["kalman"](backend="numpy", transition=0.9, process_noise=0.1)
+    late.learn_one({}, math.nan)
+    late.learn_many(pd.DataFrame(index=range(2)), pd.Series([np.nan, 2.0]))
+    early = copy.deepcopy(late)
+    late.learn_one({"a": 1.0}, 1.0)
+    steps = pd.DataFrame({"a": [0.0, 0.0, 0.0, 1.0]})
+    want = ob.create("kalman", backend="numpy", transition=0.9, process_noise=0.1)
+    want.partial_fit(steps.to_numpy(), [math.nan, math.nan, 2.0, 1.0])
+    assert late.learner.n_samples_seen_ == 4
+    np.testing.assert_allclose(late.learner.array("mean"), want.array("mean"), rtol=1e-12)
+    with pytest.raises(TypeError, match="the target is None"):
+        early.learn_one({}, None)
+    with pytest.raises(ValueError, match="the target is nan: want a finite number"):
+        ESTIMATORS["rls"]().learn_one({}, math.nan)
 
 
 @pytest.mark.parametrize(

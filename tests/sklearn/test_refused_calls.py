@@ -53,6 +53,12 @@ def test_a_failed_fit_changes_nothing(method: str, y: Any, change: dict[str, Any
         assert attributes(estimator) == before
 
 
+@pytest.mark.parametrize("gap", [None, np.nan])
+def test_missing_targets_of_a_filter_are_refused(gap: Any) -> None:
+    with pytest.raises(ValueError, match=r"Input.* contains NaN"):
+        ESTIMATORS["kalman"]().fit(X[:3], np.array([1.0, gap, 2.0], dtype=object))
+
+
 def test_a_refused_first_call_of_a_classifier_fixes_no_classes() -> None:
     estimator = ESTIMATORS["class_rls"](backend="numpy")
     labels = np.where(X[:, 0] > 0, "a", "b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,6 +42,13 @@ def named(name):
         (lambda: Field("lambda", (), ""), "field 'lambda': want a name that is a Python identifier"),
         (lambda: Field("_w", (), ""), "field '_w': want a name that is a Python identifier, no keyword"),
         (lambda: declared(W, settings=(named("backend"),)), "has the name of an argument of create, 'backend'"),
+        (lambda: declared(W, settings=(named("seed"),)), "has the name of a parameter of estimators, 'seed'"),
+        (lambda: replace(declared(W), theory=3), "method 'mine': theory=3, want a Theory"),
+        (lambda: replace(declared(W), kernel=None), "method 'mine': kernel=None, want a KernelSpec"),
+        (lambda: replace(declared(W), settings=("step",)), "settings=('step',), want a tuple of settings"),
+        (lambda: replace(declared(W), examples=3), "examples=3, want a tuple of mappings"),
+        (lambda: replace(declared(W), refuses=3), "refuses=3, want a function"),
+        (lambda: declared(W, Field("pending_X", ("feature",), "")), "'pending_X' is the name of another array"),
         (lambda: declared(W, settings=(named("_step"),)), "the name of the setting '_step' begins with an underscore"),
         (lambda: Setting("step", Number(1, 0), 0.5, ""), "low=1, high=0, closed='both': no interval"),
         (
