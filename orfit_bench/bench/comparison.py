@@ -89,7 +89,7 @@ def _varying(cells: list[dict[str, Any]]) -> list[str]:
 
 
 def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
-    """Describe differences between the rows, machines and versions of the runs, which may also cause changes."""
+    """Describe differences between the rows, times, machines and versions of the runs, which may also cause changes."""
     old, new = _cells(before), _cells(after)
     pairs = [(i, new[key]) for key, i in old.items() if key in new]
     found: Counter[str] = Counter()
@@ -98,6 +98,9 @@ def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
     for i, j in pairs:
         if was[i] and now[j] and was[i] != now[j]:
             found[f"rows: those of {names[i]} have changed"] += 1
+        runs = _timed_runs(before, i), _timed_runs(after, j)
+        if min(runs) == 0 < max(runs):
+            found[f"times: only those {'before' if runs[0] else 'after'} were measured, and are not compared"] += 1
     for name in ("machine", "versions"):
         was, now = origin(before, name), origin(after, name)
         for texts, n in Counter((was[i], now[j]) for i, j in pairs).items():
@@ -168,7 +171,7 @@ def _of_cell(
     was, now = (str(r["status"].values[k]) for r, k in ((before, i), (after, j)))
     if was != now and (now == "ok" or was not in FAILURES):
         yield Change(cell, "status", was, now, math.nan, now in FAILURES or was == "ok")
-    untimed = any(float(r["timed_runs"].values[k]) == 0 for r, k in ((before, i), (after, j)) if "timed_runs" in r)
+    untimed = 0 in (_timed_runs(before, i), _timed_runs(after, j))
     for name, metric in registry().metrics.items():
         if name in before and was == now == "ok":
             old = float(before[name].values[i])
@@ -179,6 +182,11 @@ def _of_cell(
             gone = math.isnan(old) != math.isnan(new) and limits[name] < math.inf
             if gone or _factor(old, new, metric) > 1 + limits[name]:
                 yield Change(cell, name, old, new, relative, _worse(relative, new, metric))
+
+
+def _timed_runs(results: xarray.Dataset, i: int) -> float:
+    """The number of timed runs of a cell; NaN if it was not measured, or the file has no such numbers."""
+    return float(results["timed_runs"].values[i]) if "timed_runs" in results else math.nan
 
 
 def _relative(old: float, new: float, metric: Metric) -> float:

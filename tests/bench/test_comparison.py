@@ -137,6 +137,12 @@ class TestCompare:
         after["rows_hash"].values[:] = ""  # as in files of earlier versions
         assert comparison.differences(measured, after) == []
 
+    def test_times_of_only_one_result_are_reported(self, measured):
+        untimed = changed(measured, timed_runs=0.0)
+        assert comparison.differences(untimed, untimed) == comparison.differences(measured, measured) == []
+        for pair, which in (((measured, untimed), "before"), ((untimed, measured), "after")):
+            assert comparison.differences(*pair) == [f"times: only those {which} were measured, and are not compared"]
+
     @pytest.mark.parametrize(
         ("tolerated", "stated"), [({"test_eror": 1}, "test_error"), ({"test_error": -1}, "want a relative change >= 0")]
     )
