@@ -55,10 +55,11 @@ def decode(data: bytes) -> xarray.Dataset:
     """The Dataset in a file. If it is damaged, raises ValueError that names the array, or an error of HDF5."""
     content = data[:-LENGTH]
     if not data.startswith(START, len(content)):
-        _check_length(data)
+        if START.startswith(data[_check_length(data) :][: len(START)] or b"none"):
+            raise ValueError("it was cut: the digest at its end is incomplete")
         dataset, wrong = _read(data)
         if wrong or ATTRIBUTE in dataset.attrs:
-            raise ValueError(f"{wrong or 'the digest of the file is missing'}; {REMEDY}")
+            raise ValueError(f"{wrong or 'the digest of the file is missing, so it may have been cut'}; {REMEDY}")
         return dataset  # written by an earlier version
     if not is_intact(data):
         raise ValueError(_find_damage(content) or "the digest of the file does not fit")
@@ -73,14 +74,15 @@ def is_intact(data: bytes) -> bool:
     return data[len(content) :] == START + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
-def _check_length(data: bytes) -> None:
-    """Raise ValueError unless this is a whole HDF5 file: otherwise the library would crash when the process ends."""
+def _check_length(data: bytes) -> int:
+    """The length of the HDF5 file. Raises ValueError if it was cut: the library would crash when the process ends."""
     if not data.startswith(SIGNATURE):
         raise ValueError("it does not start as files of HDF5 do")
     place = PLACE_OF_LENGTH.get(data[len(SIGNATURE)]) if len(data) > SMALLEST else None
     length = SMALLEST if place is None else int.from_bytes(data[place : place + 8], "little")
     if len(data) < length:
         raise ValueError(f"it was cut: it holds {len(data)} bytes, want at least {length}")
+    return length
 
 
 def _read(content: bytes) -> tuple[xarray.Dataset, str]:

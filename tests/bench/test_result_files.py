@@ -199,6 +199,16 @@ class TestDigests:
             load(tmp_path / "r.nc")
 
 
+@pytest.mark.parametrize("lost", [1, 50, 103, 104])
+def test_a_file_without_its_last_bytes_was_cut(lost, measured, tmp_path):
+    path = tmp_path / "cut.nc"
+    results.write(measured, path)
+    path.write_bytes(path.read_bytes()[:-lost])
+    message = "so it may have been cut" if lost == 104 else "it was cut: the digest at its end is incomplete"
+    with pytest.raises(ValueError, match=message):
+        load(path)
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("kept", [0, 8, 9, 44, 3000, -1000])
 def test_a_file_that_was_cut_is_refused_and_ends_no_process(kept, measured, tmp_path):
