@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping
 from types import new_class
 from typing import Any
@@ -26,13 +25,11 @@ def setting_parameters(method: Method) -> Parameters:
 
 def camel_case(name: str) -> str:
     """The name of a method as part of the name of a class."""
-    return "".join(part.capitalize() for part in re.split("[^A-Za-z0-9]", name))
+    return "".join(part.capitalize() for part in name.split("_")).replace(".", "Dot")  # pickle looks up dotted names
 
 
 def make_class(base: type, name: str, module: str, method: Method, given: Parameters, attributes: str = "") -> type:
     """A subclass with the attribute `method`, a constructor for these parameters, and numpydoc documentation."""
-    if hidden := [parameter for parameter in given if hasattr(base, parameter)]:
-        raise ValueError(f"{name}: a setting of {method.name} has the name of an attribute, {hidden[0]!r}: rename it")
     namespace = {
         "__init__": _initializer(given),
         "__doc__": _docstring(method, given, attributes),
@@ -89,6 +86,8 @@ class GeneratedClasses(Mapping[str, Any]):
         build(method) returns the class of a method.
     class_name : callable
         class_name(method) returns its name.
+    base_class : callable
+        base_class(method) returns the class from which it is derived.
     offers : callable
         offers(method) says whether there is a class for it.
     """
@@ -97,18 +96,32 @@ class GeneratedClasses(Mapping[str, Any]):
         self,
         build: Callable[[Method], type],
         class_name: Callable[[Method], str],
+        base_class: Callable[[Method], type],
         offers: Callable[[Method], bool] = lambda method: True,
     ) -> None:
-        self._build, self._class_name, self._offers = build, class_name, offers
+        self._build, self._class_name, self._base_class, self._offers = build, class_name, base_class, offers
         self._built: dict[str, Any] = {}
 
     def _methods(self) -> dict[str, Method]:
-        return {name: method for name, method in registry().methods.items() if self._offers(method)}
+        """The methods with a class; a setting with the name of an attribute of the class would be lost."""
+        offered = {name: method for name, method in registry().methods.items() if self._offers(method)}
+        return {name: method for name, method in offered.items() if not self._hidden_setting(method)}
+
+    def _hidden_setting(self, method: Method) -> str:
+        """The first setting with the name of an attribute, perhaps of one set by fitting; empty if there is none."""
+        base = self._base_class(method)
+        return next((s.name for s in method.settings if s.name.endswith("_") or hasattr(base, s.name)), "")
 
     def __getitem__(self, name: str) -> Any:
         """The class of a method; KeyError if there is none."""
         known = self._methods()
         if name not in known:
+            method = registry().methods.get(name)
+            if method and self._offers(method):
+                hidden = self._hidden_setting(method)
+                raise KeyError(
+                    f"no estimator of {name!r}: its setting {hidden!r} has the name of an attribute: rename it"
+                )
             raise KeyError(f"no estimator of the method {name!r}{suggest_method(name, known)}")
         method = known[name]
         if name not in self._built or self._built[name].method is not method:

@@ -7,7 +7,8 @@ slides, "Other SGD flavors: different sampling".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -173,9 +174,9 @@ def with_sampling(stream: Stream) -> Stream:
     return replace(stream, make=_Sampled(stream), settings=(*stream.settings, *added))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Sampled:
-    """`make` of a stream with these settings; equal for equal streams, unlike functions."""
+    """`make` of a stream with these settings."""
 
     stream: Stream
 
@@ -192,6 +193,38 @@ class _Sampled:
         if sampling == "uniform":
             return uniform(data, passes * len(data.X), seed or 0)
         return reshuffled(data, passes, seed or 0) if sampling == "reshuffled" else once(data)
+
+
+def is_form_of(stream: Stream, known: Stream) -> bool:
+    """Return whether a stream is another one itself or what `with_sampling` returns for it.
+
+    Parameters
+    ----------
+    stream, known : Stream
+        Any streams.
+
+    Returns
+    -------
+    bool
+        Whether nothing else was changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from orfit_bench.spec import Data, Stream
+    >>> ramp = Stream("ramp", "0, 1, 2", make=lambda: Data(np.arange(3.0)[:, None], np.arange(3.0)))
+    >>> is_form_of(with_sampling(ramp), ramp), is_form_of(with_sampling(ramp), with_sampling(ramp))
+    (True, False)
+    """
+    if stream is known or not (isinstance(stream.make, _Sampled) and stream.make.stream is known):
+        return stream is known
+    other = with_sampling(known)
+    same = len(stream.settings) == len(other.settings) and all(map(is_, stream.settings, other.settings))
+    return same and all(
+        getattr(stream, field.name) is getattr(other, field.name)
+        for field in fields(Stream)
+        if field.name not in ("make", "settings")
+    )
 
 
 def depends_on_seed(stream: Stream, settings: Mapping[str, Any]) -> bool:

@@ -136,7 +136,7 @@ def run_cell(cell: Cell, memory_budget: float = MEMORY_BUDGET, timed: bool = Tru
 
 def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     data = cell.data()
-    rows_hash = _identity_of_rows(cell, data)
+    rows = _identifiers_of_rows(cell, data)
     seconds_compile = measuring.warm_up(cell.create, data)
     seconds, runs = measuring.time_run(cell.create, data, cell.protocol) if timed else (math.nan, 0)
     latency = measuring.latency(cell.create, data) if timed else np.empty(0)
@@ -159,9 +159,8 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         ),
         memory_budget,
     )
-    _check_rows(data, rows_hash)
-    return {
-        "rows_hash": rows_hash,
+    _check_rows(data, rows["rows_hash"])
+    return rows | {
         "n": len(data.X),
         "d": int(data.X.shape[1]),
         "seconds": seconds if timed else None,
@@ -193,12 +192,17 @@ def _check_rows(data: Data, rows_hash: str) -> None:
         raise ValueError("rows were changed while they were learned: the kernel writes to the memory of X or y")
 
 
-def identify_rows(cell: Cell) -> str:
-    """An identifier of the rows of a cell, as in its record; empty if they cannot be loaded."""
+def identify_rows(cell: Cell) -> dict[str, Any]:
+    """An identifier of the rows of a cell, and their tasks, as in its record; empty if they cannot be loaded."""
     try:
-        return _identity_of_rows(cell, cell.data())
+        return _identifiers_of_rows(cell, cell.data())
     except (Exception, SystemExit):  # the cell will say why
-        return ""
+        return {}
+
+
+def _identifiers_of_rows(cell: Cell, data: Data) -> dict[str, Any]:
+    tasks = () if data.tasks is None else data.tasks
+    return {"rows_hash": _identity_of_rows(cell, data), "tasks": [int(row) for row in tasks]}
 
 
 def _identity_of_rows(cell: Cell, data: Data) -> str:
@@ -206,12 +210,11 @@ def _identity_of_rows(cell: Cell, data: Data) -> str:
 
 
 def _hash_of_rows(data: Data) -> str:
-    """A hash of the rows, their tasks and the test set; empty if the rows stay in a file, or are objects."""
+    """A hash of the rows that are learned and of the test set; empty if they stay in a file, or are objects."""
     given = [part for part in (data.X, data.y, *(data.test or ())) if part is not None]
     parts = [np.asarray(part) if is_table(part) else part for part in given]
     in_memory = all(isinstance(p, np.ndarray) and not isinstance(p, np.memmap) and p.dtype != object for p in parts)
-    tasks = np.asarray(() if data.tasks is None else data.tasks)
-    return make_array_key([*parts, tasks] if len(tasks) else parts) if in_memory else ""
+    return make_array_key(parts) if in_memory else ""
 
 
 def _key_of_rows(cell: Cell) -> str:

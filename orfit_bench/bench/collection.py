@@ -48,7 +48,7 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
 
     if not results:
         raise ValueError("no results to merge")
-    seeds = np.uint64 if any(r["seed"].dtype == np.uint64 for r in results) else np.int64
+    seeds = np.uint64 if any(r["seed"].dtype.kind in "uf" for r in results) else np.int64
     parts = [_texts(_with_origin(r), object).assign_coords(seed=r["seed"].astype(seeds)) for r in results]
     longest = {dim: max(r.sizes[dim] for r in parts) for dim in parts[0].dims if dim != "cell"}
     padded = [r.pad({dim: (0, n - r.sizes[dim]) for dim, n in longest.items()}) for r in parts]

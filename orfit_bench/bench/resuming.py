@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
+from typing import Any
 
 from orfit_bench.bench.cell import Cell, identify_rows
 from orfit_bench.bench.isolation import Limits
@@ -19,7 +20,7 @@ def not_resumed(
 
     Only `streams`, which are objects of this process, can have equal declarations but other rows.
     """
-    names, known = {stream.name for stream in streams}, dict[str, str]()
+    names, known = {stream.name for stream in streams}, dict[str, dict[str, Any]]()
     again = []
     for cell in cells:
         if (record := finished.get(cell.key)) is None:
@@ -30,7 +31,7 @@ def not_resumed(
             rows = make_key([cell.stream, cell.stream_settings, cell.seed, asdict(cell.protocol)])
             if rows not in known:
                 known[rows] = identify_rows(cell)
-            if record.get("rows_hash") != known[rows]:
+            if any(record.get(name) != value for name, value in known[rows].items()) or not known[rows]:
                 again.append(cell.key)
     return again
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
-from orfit_bench.sampling import with_sampling
+from orfit_bench.sampling import is_form_of, with_sampling
 from orfit_bench.spec import SPEC_VERSION, Method, Stream
 from orfit_bench.spec.file_stream import FILE
 from orfit_bench.spec.setting import check_settings
@@ -82,9 +82,9 @@ class _Supplier:
 def _ensure_registered(stream: Stream) -> None:
     """Register a stream of this process by name, so that cells find it; the stream of a file needs no registration."""
     known = registry().streams.get(stream.name)
-    if stream.name == FILE.name or (known and stream in (known, with_sampling(known))):
+    if stream.name == FILE.name or (known and is_form_of(stream, known)):
         return
-    if known and known != _SUPPLIED.get(stream.name):
+    if known and known is not _SUPPLIED.get(stream.name):
         raise ValueError(f"a stream {stream.name!r} exists already: give this one another name")
     if known:
         unregister(f"stream {stream.name}")

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from orfit_bench.generated import GeneratedClasses
-from orfit_bench.river.generation import build, class_name
+from orfit_bench.river.generation import base_class, build, class_name
 
 __all__ = ["ESTIMATORS"]
 
-ESTIMATORS = GeneratedClasses(build, class_name, lambda method: not method.state.layered)
+ESTIMATORS = GeneratedClasses(build, class_name, base_class, lambda method: not method.state.layered)
 """The classes by name of the method, except methods that learn layer by layer, since rows have no fixed length."""
 
 

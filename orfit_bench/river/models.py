@@ -45,7 +45,7 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
         self._learn_many(X, numbers_of(pd.Series(y), "the target"))
 
     def _checked_target(self, target: Any) -> Any:
-        if not (self.method.traits.gaps and isinstance(target, float) and math.isnan(target)):
+        if not (self.method.traits.gaps and is_real(target) and math.isnan(target)):
             check_target(target)
         return float(target)
 

@@ -130,7 +130,7 @@ def _split(table: Any, columns: Columns) -> Rows:
     """X and y of a table, y being the target columns; the table itself and None if no columns are named."""
     if not (columns.target or columns.drop):
         return table, None
-    table = chunked(table)
+    table = chunked(nw.to_native(table, pass_through=True))
     try:
         frame = nw.from_native(with_text_names(table, "a shard"), eager_only=True)
     except TypeError:

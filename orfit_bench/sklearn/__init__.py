@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from orfit_bench.generated import GeneratedClasses
-from orfit_bench.sklearn.generation import build, class_name
+from orfit_bench.sklearn.generation import base_class, build, class_name
 
 __all__ = ["ESTIMATORS"]
 
-ESTIMATORS = GeneratedClasses(build, class_name)
+ESTIMATORS = GeneratedClasses(build, class_name, base_class)
 """The estimator classes by name of the method."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -123,8 +124,15 @@ def _codes(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The file itself, or all files of a folder and its subfolders."""
-    return sorted(part for part in path.rglob("*") if part.is_file()) if path.is_dir() else [path]
+    """The file itself, or all files of a Zarr file, or those of a folder and its subfolders that Arrow reads."""
+    if not path.is_dir():
+        return [path]
+    ignored = () if path.suffix.lower() == ".zarr" else ("_", ".")
+    found = []
+    for folder, folders, names in os.walk(path):  # ten times as fast as Path.rglob
+        folders[:] = [name for name in folders if not name.startswith(ignored)]
+        found += [os.path.join(folder, name) for name in names if not name.startswith(ignored)]
+    return list(map(Path, sorted(found)))
 
 
 def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:

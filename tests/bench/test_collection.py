@@ -70,6 +70,8 @@ class TestMerge:
         assert table["seed"].values.tolist() == seeds
         alone = run(suite(methods=["lms"], backends=["numpy"], seeds=[1]), isolate=False, timed=False)
         assert sorted(collection.merge([table, alone])["seed"].values.tolist()) == sorted([*seeds, 1])
+        older = table.isel(cell=[0, 2]).assign_coords(seed=("cell", np.array([0.0, 2.0**63])))
+        assert collection.merge([older])["seed"].values.tolist() == [0, 2**63]
 
     def test_merged_again_and_of_other_lengths(self, measured, tmp_path):
         short = self.elsewhere(measured, cpu="b").isel(point=slice(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,41 @@ def test_rows_in_a_file_are_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"rows\.feather: this is the file of the rows, which would be lost: use"):
         run(Suite(["rls"], ["numpy"], [Stream.from_file(path, "y")]), path, isolate=False, progress=None)
     assert path.read_bytes() == before
+
+
+@dataclass
+class Rows:
+    """`make` of a stream that cannot be compared by ==."""
+
+    X: Any
+    y: Any
+
+    def __call__(self) -> Data:
+        return Data(self.X, self.y)
+
+
+def test_another_stream_of_the_same_name_replaces_the_first() -> None:
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(2):
+        stream = Stream("rows", "rows of this test", make=Rows(rng.standard_normal((30, 3)), rng.standard_normal(30)))
+        results = run(Suite(["lms"], ["numpy"], [stream, ob.streams()["drift"]]), isolate=False, timed=False)
+        found.append(results["rows_hash"].values.tolist())
+    assert found[0][0] != found[1][0]
+    assert found[0][1] == found[1][1]
+
+
+def test_results_in_the_folder_of_the_rows_are_no_rows(tmp_path: Path) -> None:
+    table(1.0).to_parquet(tmp_path / "part.parquet")
+    (tmp_path / "_results").mkdir()
+    suite = Suite(METHODS, ["numpy"], [Stream.from_file(tmp_path, "y", test=0.3)])
+    output, here = tmp_path / "_results" / "r.nc", {"isolate": False, "timed": False}
+    with pytest.raises(KeyboardInterrupt):
+        run(suite, output, progress=stop_after_one, **here)
+    resumed: list[int] = []
+    run(suite, output, progress=lambda done, total, record: resumed.append(done) if record is None else None, **here)
+    assert resumed == [1]
+    run(suite, output, **here)
 
 
 def test_registered_streams_are_measured_and_never_replaced() -> None:

@@ -1,9 +1,7 @@
-"""Regularized inverses for rows of very different sizes, compared with exact rational solutions; factors of bases."""
+"""Factors of bases and roots of covariances."""
 
 from __future__ import annotations
 
-import operator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,151 +13,13 @@ from orfit_bench.kernels.linalg import (
     coordinates_of_rows,
     orthonormal_factor,
     orthonormal_factors,
-    regularized_inverse,
     root_of_noise,
-    svd_of_rows,
 )
-
-
-def solve(M: list[list[Fraction]], b: list[Fraction]) -> list[Fraction]:
-    """The solution of M z = b, by elimination."""
-    rows = [[*row, value] for row, value in zip(M, b, strict=True)]
-    for i in range(len(rows)):
-        pivot = max(range(i, len(rows)), key=lambda r: abs(rows[r][i]))
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        for r in range(len(rows)):
-            share = rows[r][i] / rows[i][i] if r != i else Fraction(0)
-            rows[r] = [a - share * c for a, c in zip(rows[r], rows[i], strict=True)]
-    return [rows[i][-1] / rows[i][i] for i in range(len(rows))]
-
-
-def exact(A: Any, b: Any, eps: float) -> Any:
-    """A'(A A' + eps I)^-1 b."""
-    rows = [[Fraction(float(a)) for a in row] for row in A]
-    M = [[sum(a * c for a, c in zip(x, y, strict=True)) + (i == j) * Fraction(eps) for j, y in enumerate(rows)]
-         for i, x in enumerate(rows)]  # fmt: skip
-    z = solve(M, [Fraction(float(value)) for value in b])
-    return np.array([float(sum(row[j] * w for row, w in zip(rows, z, strict=True))) for j in range(A.shape[1])])
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize("eps", [0.0, 1e-3, 1.0])
-@pytest.mark.parametrize(("k", "p"), [(2, 2), (3, 5), (4, 4), (5, 3), (2, 40)])
-def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: Any) -> None:
-    if k > p and (not eps or dtype is np.float32):
-        pytest.skip("the products of more rows than columns have no inverse, or none with digits in single precision")
-    rng = np.random.default_rng(k)
-    A = np.array([rng.standard_normal((k, p)) * 10.0 ** rng.uniform(-6, 6, (k, 1)) for _ in range(20)]).astype(dtype)
-    b = (A @ rng.standard_normal((p, 1))).astype(dtype)
-    found = regularized_inverse(A, np.full(20, eps)).times(b)
-    for one, rows, right in zip(found, A, b, strict=True):
-        want = exact(rows.real, right[:, 0].real, eps)
-        alone = regularized_inverse(rows, eps).times(right)
-        bound = 1e6 * np.finfo(dtype).eps * abs(want).max()
-        assert abs(one[:, 0] - want).max() <= bound
-        assert abs(alone[:, 0] - want).max() <= bound
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize(("size", "eps"), [(1e-8, 1.0), (1e-15, 1.0), (1e-8, 1e-3), (1e-8, 1e6)])
-@pytest.mark.parametrize(("k", "p"), [(3, 5), (4, 4), (5, 3), (2, 40)])
-def test_rows_far_below_eps_keep_all_digits(k: int, p: int, size: float, eps: float, dtype: Any) -> None:
-    """One of the rows is zero, so that the others are divided by their sizes."""
-    rng = np.random.default_rng(k)
-    A, b = (size * rng.standard_normal((k, p))).astype(dtype), rng.standard_normal((k, 1)).astype(dtype)
-    A[0] = 0
-    with np.errstate(divide="ignore"):
-        got = regularized_inverse(A, eps).times(b)[:, 0]
-    want = exact(A.real, b[:, 0].real, eps)
-    assert abs(got - want).max() <= 1000 * np.finfo(dtype).eps * abs(want).max()
-
-
-def exact_by_columns(A: Any, b: Any, eps: float) -> Any:
-    """(A'A + eps I)^-1 A'b, the equivalent form for more rows than columns."""
-    columns = [[Fraction(float(a)) for a in column] for column in A.T]
-    M = [[sum(map(operator.mul, x, y)) + (i == j) * Fraction(eps) for j, y in enumerate(columns)]
-         for i, x in enumerate(columns)]  # fmt: skip
-    right = [Fraction(float(value)) for value in b]
-    return np.array([float(w) for w in solve(M, [sum(map(operator.mul, x, right)) for x in columns])])
-
-
-@pytest.mark.parametrize(
-    ("dtype", "spread", "eps"),
-    [(np.float64, 4, 1e-4), (np.float64, 2, 1.0), (np.complex128, 4, 1e-4), (np.float32, 1, 1.0), (np.float32, 1, 1e3)],
-)
-@pytest.mark.parametrize(("k", "p"), [(64, 1), (64, 3), (70, 2), (150, 4)])
-def test_many_rows_of_any_size_keep_nearly_all_digits(k: int, p: int, dtype: Any, spread: int, eps: float) -> None:
-    rng = np.random.default_rng(k)
-    sizes = 10.0 ** rng.uniform(-spread, spread, (10, k, 1))
-    A = (rng.standard_normal((10, k, p)) * sizes).astype(dtype)
-    b = (A @ rng.standard_normal((p, 1)) + 1e-3 * sizes * rng.standard_normal((10, k, 1))).astype(dtype)
-    found = regularized_inverse(A, np.full(10, eps)).times(b)
-    assert found.dtype == dtype
-    for one, rows, right in zip(found, A, b, strict=True):
-        want = exact_by_columns(rows.real, right[:, 0].real, eps)
-        alone = regularized_inverse(rows, eps).times(right)
-        for got in (one, alone):
-            assert abs(got[:, 0] - want).max() <= 200 * np.finfo(dtype).eps * abs(want).max()
-
-
-@pytest.mark.parametrize("groups", [1, 3])
-def test_dependent_columns_of_many_rows_cost_no_digits(groups: int) -> None:
-    """The error in float32 is not larger than for few rows, which are solved differently."""
-    rng = np.random.default_rng(0)
-    worst = {}
-    for k in (40, 80):
-        of_group = np.eye(groups)[rng.integers(0, groups, (20, k))]
-        A = np.concatenate([np.ones((20, k, 1)), of_group], axis=2) * np.where(np.arange(k) % 2, 1, 100)[None, :, None]
-        A = A.astype(np.float32)
-        b = (A @ rng.standard_normal((groups + 1, 1))).astype(np.float32)
-        found = regularized_inverse(A, np.full(20, 1.0)).times(b)
-        exact = [exact_by_columns(rows, right[:, 0], 1.0) for rows, right in zip(A, b, strict=True)]
-        worst[k] = max(abs(w[:, 0] - v).max() / abs(v).max() for w, v in zip(found, exact, strict=True))
-    assert worst[80] <= 10 * worst[40]
-
-
-def test_small_rows_before_large_ones_keep_their_digits() -> None:
-    """The large rows have one direction, so that the small ones, which come first, decide the others."""
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        large = 1e3 * rng.standard_normal((30, 1)) * rng.standard_normal(3)
-        A = np.concatenate([rng.standard_normal((50, 3)), large])
-        b = np.concatenate([rng.standard_normal(50), large @ [1.0, 2.0, 3.0]])[:, None]
-        want = exact_by_columns(A, b[:, 0], 1e-4)
-        got = regularized_inverse(A, 1e-4).times(b)[:, 0]
-        assert abs(got - want).max() <= 200 * np.finfo(float).eps * abs(want).max()
-
-
-@pytest.mark.parametrize("eps", [0.0, 1e-16])
-def test_many_rows_with_nearly_dependent_columns_get_the_pseudo_inverse(eps: float) -> None:
-    rng = np.random.default_rng(0)
-    A, b = rng.standard_normal((80, 2)) * 10.0 ** rng.uniform(-2, 2, (80, 1)), rng.standard_normal((80, 1))
-    A[:, 1] = A[:, 0] * (1 + 1e-10 * rng.standard_normal(80))
-    want = np.linalg.pinv(A, rcond=1e-8) @ b
-    np.testing.assert_allclose(regularized_inverse(A, eps).times(b), want, rtol=1e-5)
-
-
-def test_rows_that_depend_on_each_other_get_the_pseudo_inverse() -> None:
-    b = np.array([[1.0], [300.0]])
-    for A in (np.array([[1.0, 2.0], [100.0, 200.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])):
-        with np.errstate(all="ignore"):
-            found = regularized_inverse(A, 0.0).times(b)
-        np.testing.assert_allclose(found, np.linalg.pinv(A) @ b, rtol=1e-12)
 
 
 def make_basis(dtype: str, shape: tuple[int, int]) -> Any:
     C = np.random.default_rng(0).standard_normal((*shape, 2)) @ [1, 1j]
     return (C if dtype.startswith("complex") else C.real).astype(dtype)
-
-
-@pytest.mark.parametrize("shape", [(3, 50), (3, 47), (1, 16), (5, 3)])
-@pytest.mark.parametrize("dtype", ["float32", "complex128"])
-def test_svd_of_wide_and_of_narrow_rows(dtype: str, shape: tuple[int, int]) -> None:
-    A = np.stack([make_basis(dtype, shape), 1e6 * make_basis(dtype, shape)[::-1]])
-    V, sigma, W = svd_of_rows(A)
-    np.testing.assert_allclose(sigma, np.linalg.svd(A, compute_uv=False), rtol=1e-5)
-    np.testing.assert_allclose((V * sigma[:, None]) @ W, A, rtol=0, atol=1e-5 * abs(A).max())
-    np.testing.assert_allclose(W @ W.conj().mT, np.stack(2 * [np.eye(min(shape))]), atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(9, 4), (4, 4), (300, 1), (700, 50)])

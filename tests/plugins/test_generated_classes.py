@@ -43,16 +43,18 @@ class OneMethod:
 def test_classes_of_methods_with_dots_in_their_names_are_pickled(registered: Callable[..., str]) -> None:
     registered(OneMethod(declare("my.own-rule", W)))
     estimator = ESTIMATORS["my.own-rule"](fit_intercept=False).fit([[1.0]], [2.0])
-    assert type(estimator).__name__ == "MyOwnRuleRegressor"
+    assert type(estimator).__name__ == "MyDotown-ruleRegressor"
     assert pickle.loads(pickle.dumps(estimator)).predict([[3.0]]) == [6.0]
     assert type(pickle.loads(pickle.dumps(MODELS["my.own-rule"]()))) is MODELS["my.own-rule"]
 
 
 @pytest.mark.parametrize(
-    ("name", "classes"), [("learner", MODELS), ("fit", ESTIMATORS), ("n_samples_seen_", ESTIMATORS)]
+    ("name", "classes"),
+    [("learner", MODELS), ("fit", ESTIMATORS), ("n_samples_seen_", ESTIMATORS), ("n_features_in_", MODELS)],
 )
 def test_settings_with_names_of_attributes_are_refused(name: str, classes: Any, registered: Callable[..., str]) -> None:
     registered(OneMethod(declare("mine", W, settings=(Setting(name, Integer(0), 1, "a setting"),))))
     assert ob.create("mine", **{name: 2}).partial_fit([[1.0]], [2.0]).n_samples_seen_ == 1
-    with pytest.raises(ValueError, match=f"a setting of mine has the name of an attribute, '{name}': rename it"):
+    with pytest.raises(KeyError, match=f"no estimator of 'mine': its setting '{name}' has the name of an attribute"):
         classes["mine"]
+    assert "mine" not in dict(classes)

@@ -158,7 +158,7 @@ def test_targets_before_the_first_feature_are_checked_like_others() -> None:
 
 def test_time_steps_of_a_filter_without_target_or_feature_count() -> None:
     late = ESTIMATORS["kalman"](backend="numpy", transition=0.9, process_noise=0.1)
-    late.learn_one({}, math.nan)
+    late.learn_one({}, np.float32("nan"))
     late.learn_many(pd.DataFrame(index=range(2)), pd.Series([np.nan, 2.0]))
     early = copy.deepcopy(late)
     late.learn_one({"a": 1.0}, 1.0)

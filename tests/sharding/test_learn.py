@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -319,6 +320,7 @@ def test_shards_with_and_without_names_give_a_warning() -> None:
     targets = pd.DataFrame({"u": y, "v": -2 * y})
     with pytest.warns(UserWarning, match="some have names of columns and others none"):
         ob.learn("rls", [(X[:60], targets[:60].to_numpy()), (X[60:], targets[60:])], **HERE)
+    ob.learn("rls", [(X[:60, :1], y[:60]), (TABLE[["a"]][60:], y[60:])], **HERE)  # one column is in order
 
 
 @pytest.mark.parametrize("as_shard", [pa.Table.from_pandas, pa.RecordBatch.from_pandas, pl.DataFrame, pd.DataFrame])
@@ -334,6 +336,8 @@ def test_columns_of_pandas_may_have_numbers_as_labels() -> None:
     found = ob.learn("rls", [rows[:60], rows[60:][[4, 2, 3, 0, 1]]], target="4", **HERE)
     assert not hasattr(found, "feature_names_in_")
     np.testing.assert_array_equal(found.array("w"), ob.learn("rls", cut(60), **HERE).array("w"))
+    wrapped = ob.learn("rls", [narwhals.from_native(rows)], target="4", **HERE)
+    np.testing.assert_allclose(wrapped.array("w"), found.array("w"))
     without = ob.learn("rls", [rows], target="4", drop=["0"], **HERE)
     assert without.feature_names_in_.tolist() == ["1", "2", "3"]
 

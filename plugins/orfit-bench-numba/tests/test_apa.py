@@ -9,7 +9,7 @@ import pytest
 from scipy.signal import lfilter
 
 import orfit_bench as ob
-from orfit_bench.kernels.linalg import regularized_inverse
+from orfit_bench.kernels.regularized_inverse import regularized_inverse
 from orfit_bench_numba import apa
 
 Array = np.ndarray[Any, Any]

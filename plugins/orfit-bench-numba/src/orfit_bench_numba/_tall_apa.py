@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.linalg import UNEVEN
+from orfit_bench.kernels.regularized_inverse import UNEVEN
 from orfit_bench_numba._apa_row import add_rows, invert_root
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._borrow import borrowed, hold

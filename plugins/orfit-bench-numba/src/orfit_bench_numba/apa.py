@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite, moderate_size
-from orfit_bench.kernels.linalg import regularized_inverse
+from orfit_bench.kernels.regularized_inverse import regularized_inverse
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import _complex_apa, _tall_apa
 from orfit_bench_numba._apa_fleets import make_apa_fleet_learn

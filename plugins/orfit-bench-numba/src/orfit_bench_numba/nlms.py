@@ -3,7 +3,7 @@
 import numpy as np
 
 from orfit_bench.kernels.guards import normal_range
-from orfit_bench.kernels.linalg import are_rows_uneven
+from orfit_bench.kernels.regularized_inverse import are_rows_uneven
 from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_numba import _complex_rows, _gradient, _gradient_fleets
 from orfit_bench_numba._arrays import Array, BoundRow, BoundRows

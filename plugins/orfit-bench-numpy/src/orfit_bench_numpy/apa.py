@@ -7,8 +7,8 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_learn
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.linalg import RegularizedInverse, regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.kernels.regularized_inverse import RegularizedInverse, regularized_inverse
 from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 
 
@@ -29,7 +29,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 COMPLEX = True
-MAX_NUMBERS = 2**13
+MAX_NUMBERS = 2**15
 """The largest number of entries in windows that are decomposed together."""
 learn_growing = make_learn(update)
 

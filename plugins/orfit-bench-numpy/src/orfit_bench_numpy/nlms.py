@@ -11,8 +11,8 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite, normal_range
-from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, keep_finite, make_learn
+from orfit_bench.kernels.regularized_inverse import regularized_inverse
 from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 from orfit_bench_numpy._normalized_step import normalized_step
 
