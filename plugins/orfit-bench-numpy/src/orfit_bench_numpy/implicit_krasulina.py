@@ -37,16 +37,16 @@ def rule(s: State, A: Array, p: Params) -> bool:
 def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
     """C by eq. (13), and the inverse by the Sherman-Morrison formula, or None if the row is too large."""
     y = A[0].conj()
-    x = inverse @ (A[0] @ C).conj()  # x = C^+ y
-    r = y - C @ x  # orthogonal to C
+    x = inverse.dot(A[0].dot(C).conj())  # x = C^+ y; on small arrays, .dot takes half the time of @
+    r = y - C.dot(x)  # orthogonal to C
     energy = step * np.vdot(x, x).real
     if not math.isfinite(energy):  # the gain would be 0 and the row skipped silently
         return C, None
     gain = step / (1 + energy)  # eq. (13): step / (1 + step |x|^2)
-    C = C + gain * np.outer(r, x.conj())  # eq. (13): C - gain (C x - y) x^H
-    v = gain * np.linalg.norm(r) * x  # C^H C gains v v^H
-    u = inverse @ v
-    inverse = inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)  # (C^H C + v v^H)^-1, Sherman and Morrison
+    C = C + gain * r[:, None] * x.conj()  # eq. (13): C - gain (C x - y) x^H
+    v = gain * math.sqrt(np.vdot(r, r).real) * x  # C^H C gains v v^H
+    u = inverse.dot(v)
+    inverse = inverse - u[:, None] * u.conj() / (1 + np.vdot(v, u).real)  # (C^H C + v v^H)^-1, Sherman and Morrison
     return C, (inverse + inverse.conj().T) / 2  # later rows damp errors only in its Hermitian part
 
 
