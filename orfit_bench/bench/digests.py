@@ -55,8 +55,10 @@ def decode(data: bytes) -> xarray.Dataset:
     """The Dataset in a file. If it is damaged, raises ValueError that names the array, or an error of HDF5."""
     content = data[:-LENGTH]
     if not data.startswith(START, len(content)):
-        if START.startswith(data[_check_length(data) :][: len(START)] or b"none"):
-            raise ValueError("it was cut: the digest at its end is incomplete")
+        rest = data[_check_length(data) :]
+        if rest and START.startswith(rest[: len(START)]):
+            cut = "it was cut: the digest at its end is incomplete"
+            raise ValueError(cut if len(rest) < LENGTH else "bytes were added after the digest at its end")
         dataset, wrong = _read(data)
         if wrong or ATTRIBUTE in dataset.attrs:
             raise ValueError(f"{wrong or 'the digest of the file is missing, so it may have been cut'}; {REMEDY}")

@@ -43,15 +43,36 @@ def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
     Singular values of A up to sqrt(machine eps) of the largest count as zero. For rows of very different sizes, this is
     decided after they are divided by their sizes: a small row counts unless it nearly depends on the others.
     """
-    many, (k, p) = A.shape[:-2], A.shape[-2:]
-    A, eps = A.reshape(-1, k, p), np.broadcast_to(eps, many).reshape(-1)
+    if A.ndim == 3 and len(A) >= MANY_WINDOWS and 2 * A.shape[1] <= A.shape[2]:
+        return _of_many(A, np.broadcast_to(eps, len(A)))
+    return _by_singular_values(A, eps)
+
+
+MANY_WINDOWS = 8
+"""With fewer windows, or with more rows than half of the columns, eigenvalues save no time."""
+FAR = 0.01
+"""Smallest ratio of eigenvalues of A A' + eps I with which these lose at most two digits."""
+
+
+def _of_many(A: Array, eps: Array) -> RegularizedInverse:
+    """The inverse for each A (m, k, p), from eigenvalues for rows that are far from dependent on each other.
+
+    With A A' + eps I = V diag(values) V', the inverse is A'V diag(1 / values) V', in a fifth of the time of an SVD. If
+    the rows of the first window are not far, those of the others seldom are, and none are.
+    """
     largest = np.abs(A).max(axis=-1)
-    far, found = _by_eigenvalues(A, eps, largest)
-    if not far.all():
-        others = _by_singular_values(A[~far], eps[~far], largest[~far])
-        found = RegularizedInverse(*map(partial(_interleave, far), found, others)) if far.any() else others
-    # in C order, since BLAS rounds products differently in another order
-    return RegularizedInverse(*(np.ascontiguousarray(part).reshape(*many, *part.shape[1:]) for part in found))
+    far = (largest.max(axis=1) < moderate_size(A.dtype)) & ~are_rows_uneven(largest)
+    first = np.flatnonzero(far)[:1]
+    if not len(first) or not _decompose(A[first], eps[first])[0].all():
+        return _by_singular_values(A, eps)
+    rows = _take(A, far)
+    kept, values, V = _decompose(rows, _take(eps, far))
+    far[far], values, V = kept, values[kept], V[kept]
+    found = RegularizedInverse(_take(rows, kept).conj().mT @ V, 1 / values, V.conj().mT)
+    if far.all():
+        return found
+    others = _by_singular_values(A[~far], eps[~far])
+    return RegularizedInverse(*map(partial(_interleave, far), found, others))
 
 
 def _interleave(first: NDArray[np.bool_], a: Array, b: Array) -> Array:
@@ -61,41 +82,23 @@ def _interleave(first: NDArray[np.bool_], a: Array, b: Array) -> Array:
     return both
 
 
-FAR = 0.01
-"""Smallest ratio of eigenvalues of A A' + eps I with which these lose at most two digits."""
-NEAR = 0.96
-"""A squared cosine of the angle of two rows of [A, sqrt(eps) I] with which this ratio is at most FAR."""
-
-
-def _by_eigenvalues(A: Array, eps: Array, largest: Array) -> tuple[NDArray[np.bool_], RegularizedInverse]:
-    """Which rows A (m, k, p) are far from dependent on each other, and their inverses.
-
-    With A A' + eps I = V diag(values) V', the inverse is A'V diag(1 / values) V', in a fifth of the time of an SVD.
-    """
-    kind, k = np.finfo(A.dtype), A.shape[1]
-    few = 2 * k <= A.shape[2]  # more rows are seldom far from dependent
-    far = few & (largest.max(axis=1) < moderate_size(A.dtype)) & ~are_rows_uneven(largest)
-    A = _take(A, far)
+def _decompose(A: Array, eps: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Which rows A (m, k, p) are far from dependent on each other; the eigenvalues and vectors of A A' + eps I."""
+    kind, diagonal = np.finfo(A.dtype), range(A.shape[1])
     G = A @ A.conj().mT
-    G[:, range(k), range(k)] += eps[far, None].astype(kind.dtype)
-    square = np.diagonal(G, axis1=1, axis2=2).real
-    near = np.abs(G) ** 2 > NEAR * square[:, :, None] * square[:, None]
-    near[:, range(k), range(k)] = False
-    kept = ~near.any(axis=(1, 2))
-    values, V = np.linalg.eigh(G[kept])
-    chosen = values[:, 0] > np.maximum(FAR * values[:, -1], kind.tiny / kind.eps)
-    kept[kept] = chosen
-    far[far], values, V = kept, values[chosen], V[chosen]
-    return far, RegularizedInverse(_take(A, kept).conj().mT @ V, 1 / values, V.conj().mT)
+    G[:, diagonal, diagonal] += eps[:, None].astype(kind.dtype)
+    values, V = np.linalg.eigh(G)
+    return values[:, 0] > np.maximum(FAR * values[:, -1], kind.tiny / kind.eps), values, V
 
 
 def _take(A: Array, chosen: NDArray[np.bool_]) -> Array:
-    """The chosen matrices; those of A themselves if all are chosen, since a copy takes as long as a product."""
+    """The chosen matrices; A itself if all are chosen, since a copy takes as long as a product."""
     return A if chosen.all() else A[chosen]
 
 
-def _by_singular_values(A: Array, eps: Array, largest: Array) -> RegularizedInverse:
-    """The inverse for each A (m, k, p) from its SVD."""
+def _by_singular_values(A: Array, eps: float | Array) -> RegularizedInverse:
+    """The inverse for each A (..., k, p) from its SVD."""
+    largest = np.abs(A).max(axis=-1)
     size = np.maximum(largest.max(axis=-1), 1)[..., None]  # so that no singular value nor its square overflows
     V, sigma, Wt = svd_of_rows(A / size[..., None])
     nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[..., :1]
@@ -104,7 +107,7 @@ def _by_singular_values(A: Array, eps: Array, largest: Array) -> RegularizedInve
     found = RegularizedInverse(Wt.conj().mT, gain, V.conj().mT / size[..., None])
     uneven = are_rows_uneven(largest)
     if np.any(uneven):
-        _replace_uneven(found, A, eps, uneven)
+        _replace_uneven(found, A, np.broadcast_to(eps, largest.shape[:-1]), uneven)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -128,11 +128,22 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     ignored = () if path.suffix.lower() == ".zarr" else ("_", ".")
-    found = []
-    for folder, folders, names in os.walk(path):  # ten times as fast as Path.rglob
-        folders[:] = [name for name in folders if not name.startswith(ignored)]
-        found += [os.path.join(folder, name) for name in names if not name.startswith(ignored)]
-    return list(map(Path, sorted(found)))
+    return list(map(Path, sorted(_files_in(str(path), ignored))))
+
+
+def _files_in(folder: str, ignored: tuple[str, ...], above: tuple[str, ...] = ()) -> Iterator[str]:
+    """The files in a folder and its subfolders, also linked ones, unless their names begin with something ignored."""
+    place = os.path.realpath(folder)
+    if place in above:  # a link to a folder that contains it
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(ignored):
+                continue
+            if entry.is_dir():
+                yield from _files_in(entry.path, ignored, (*above, place))
+            elif entry.is_file():
+                yield entry.path
 
 
 def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:

@@ -207,6 +207,10 @@ def test_a_file_without_its_last_bytes_was_cut(lost, measured, tmp_path):
     message = "so it may have been cut" if lost == 104 else "it was cut: the digest at its end is incomplete"
     with pytest.raises(ValueError, match=message):
         load(path)
+    results.write(measured, path)
+    path.write_bytes(path.read_bytes() + lost * b"\n")
+    with pytest.raises(ValueError, match="bytes were added after the digest at its end"):
+        load(path)
 
 
 @pytest.mark.integration

@@ -14,6 +14,7 @@ import orfit_bench as ob
 from orfit_bench.bench import Suite, run
 from orfit_bench.bench.collection import merge, runs
 from orfit_bench.bench.statistics import over_seeds
+from orfit_bench.jobs.journal import Journal
 from orfit_bench.spec import Data, Stream
 
 METHODS = ("rls", "lms")
@@ -158,6 +159,24 @@ def test_another_stream_of_the_same_name_replaces_the_first() -> None:
         found.append(results["rows_hash"].values.tolist())
     assert found[0][0] != found[1][0]
     assert found[0][1] == found[1][1]
+
+
+def test_files_of_linked_folders_are_rows(tmp_path: Path) -> None:
+    rows, other = tmp_path / "rows", tmp_path / "other"
+    for folder in (rows / "year=2023", other):
+        folder.mkdir(parents=True)
+        table(1.0).to_parquet(folder / "part.parquet")
+    (rows / "year=2024").symlink_to(other)
+    (rows / "lost.parquet").symlink_to(tmp_path / "nothing")
+    (other / "_above").symlink_to(rows)
+    suite = Suite(METHODS, ["numpy"], [Stream.from_file(rows, "y", test=0.3)])
+    assert [path.relative_to(rows).as_posix() for path in suite.files()] == [
+        "year=2023/part.parquet",
+        "year=2024/part.parquet",
+    ]
+    before = Journal(tmp_path / "r.nc", {}, suite.files).identity()
+    table(2.0).to_parquet(other / "part.parquet")
+    assert Journal(tmp_path / "r.nc", {}, suite.files).identity() != before
 
 
 def test_results_in_the_folder_of_the_rows_are_no_rows(tmp_path: Path) -> None:

@@ -152,19 +152,20 @@ def test_a_zero_row_has_no_part_in_the_others() -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 @pytest.mark.parametrize("eps", [0.0, 1e-3, 1e3])
 def test_windows_keep_their_digits_whatever_the_others_are(eps: float, dtype: Any) -> None:
-    """Rows far from dependent, nearly parallel rows, tiny, huge and zero rows in one call."""
+    """Rows far from dependent, nearly dependent, tiny, huge, uneven and zero rows in one call."""
     rng = np.random.default_rng(0)
-    A = rng.standard_normal((7, 3, 20))
+    A = rng.standard_normal((9, 3, 20))
     A[1, 1] = A[1, 0] + 1e-2 * A[1, 1]
     A[2] *= 1e-12
     A[3] *= 1e12
     A[4, 0] = 0
     A[5, 2] *= 1e6
-    A, b = A.astype(dtype), rng.standard_normal((7, 3, 1)).astype(dtype)
+    A[6, 2] = A[6, 0] + A[6, 1] + 1e-2 * A[6, 2]
+    A[7] *= 1e-160 if dtype is np.float64 else 1e-20
+    A, b = A.astype(dtype), rng.standard_normal((9, 3, 1)).astype(dtype)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        found = regularized_inverse(A, np.full(7, eps)).times(b)
+        found = regularized_inverse(A, np.full(9, eps)).times(b)
         for one, rows, right in zip(found, A, b, strict=True):
-            np.testing.assert_array_equal(one, regularized_inverse(rows, eps).times(right))
             nonzero = np.abs(rows).any(axis=1)
             want = exact(rows[nonzero].real, right[nonzero, 0].real, eps)
             assert abs(one[:, 0] - want).max() <= 2e5 * np.finfo(dtype).eps * abs(want).max()
@@ -181,6 +182,31 @@ def test_svd_of_wide_and_of_narrow_rows(dtype: str, shape: tuple[int, int]) -> N
     np.testing.assert_allclose(sigma, np.linalg.svd(A, compute_uv=False), rtol=1e-5)
     np.testing.assert_allclose((V * sigma[:, None]) @ W, A, rtol=0, atol=1e-5 * abs(A).max())
     np.testing.assert_allclose(W @ W.conj().mT, np.stack(2 * [np.eye(min(shape))]), atol=1e-5)
+
+
+@pytest.mark.parametrize("angle", [1.0, 1e-2, 1e-5])
+@pytest.mark.parametrize("eps", [0.0, 1e-16])
+def test_many_windows_of_nearly_dependent_rows_keep_their_digits(angle: float, eps: float) -> None:
+    """The first window is far from dependent, so that the others are looked at one by one."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((20, 4, 8))
+    A[1:, 3] = A[1:, :3].sum(axis=1) + angle * A[1:, 3]
+    b = A @ rng.standard_normal((8, 1))
+    for one, rows, right in zip(regularized_inverse(A, eps).times(b), A, b, strict=True):
+        want = exact(rows, right[:, 0], eps)
+        assert abs(one[:, 0] - want).max() <= 1e-13 / angle * abs(want).max()
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-140, 1e140, 1e160])
+def test_many_windows_of_extreme_rows_keep_their_digits(size: float) -> None:
+    rng = np.random.default_rng(0)
+    A, b = size * rng.standard_normal((10, 2, 5)), rng.standard_normal((10, 2, 1))
+    A[0] /= size
+    with np.errstate(all="ignore"):
+        found = regularized_inverse(A, 0.0).times(b)
+    for one, rows, right in zip(found, A, b, strict=True):
+        want = exact(rows, right[:, 0], 0.0)
+        assert abs(one[:, 0] - want).max() <= 1e-13 * abs(want).max()
 
 
 def test_directions_of_nearly_dependent_rows_of_other_sizes_keep_their_digits() -> None:
