@@ -1,21 +1,14 @@
-"""The regularized pseudo-inverse A'(A A' + eps I)^+ of the rows A (k, p) of affine projection.
-
-It is found in the fastest way that keeps the digits: from the eigenvalues of A A' + eps I for rows that are far from
-dependent on each other, otherwise from the singular values of A, of which the smallest ones count as zero.
-"""
+"""The regularized pseudo-inverse A'(A A' + eps I)^+ of the rows A (k, p) of affine projection."""
 
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr as qr_by_size
 from scipy.linalg import solve_triangular
-
-from orfit_bench.kernels.guards import moderate_size
 
 Array = NDArray[Any]
 
@@ -38,66 +31,11 @@ UNEVEN = 30
 
 
 def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
-    """A'(A A' + eps I)^+ of each A (..., k, p), with eps (...).
+    """A'(A A' + eps I)^+ by the SVD of each A (..., k, p), with eps (...).
 
     Singular values of A up to sqrt(machine eps) of the largest count as zero. For rows of very different sizes, this is
     decided after they are divided by their sizes: a small row counts unless it nearly depends on the others.
     """
-    if A.ndim == 3 and len(A) >= MANY_WINDOWS and 2 * A.shape[1] <= A.shape[2]:
-        return _of_many(A, np.broadcast_to(eps, len(A)))
-    return _by_singular_values(A, eps)
-
-
-MANY_WINDOWS = 8
-"""With fewer windows, or with more rows than half of the columns, eigenvalues save no time."""
-FAR = 0.01
-"""Smallest ratio of eigenvalues of A A' + eps I with which these lose at most two digits."""
-
-
-def _of_many(A: Array, eps: Array) -> RegularizedInverse:
-    """The inverse for each A (m, k, p), from eigenvalues for rows that are far from dependent on each other.
-
-    With A A' + eps I = V diag(values) V', the inverse is A'V diag(1 / values) V', in a fifth of the time of an SVD. If
-    the rows of the first window are not far, those of the others seldom are, and none are.
-    """
-    largest = np.abs(A).max(axis=-1)
-    far = (largest.max(axis=1) < moderate_size(A.dtype)) & ~are_rows_uneven(largest)
-    first = np.flatnonzero(far)[:1]
-    if not len(first) or not _decompose(A[first], eps[first])[0].all():
-        return _by_singular_values(A, eps)
-    rows = _take(A, far)
-    kept, values, V = _decompose(rows, _take(eps, far))
-    far[far], values, V = kept, values[kept], V[kept]
-    found = RegularizedInverse(_take(rows, kept).conj().mT @ V, 1 / values, V.conj().mT)
-    if far.all():
-        return found
-    others = _by_singular_values(A[~far], eps[~far])
-    return RegularizedInverse(*map(partial(_interleave, far), found, others))
-
-
-def _interleave(first: NDArray[np.bool_], a: Array, b: Array) -> Array:
-    """The matrices a where `first` is true and b elsewhere, in order."""
-    both = np.empty((len(first), *a.shape[1:]), a.dtype)
-    both[first], both[~first] = a, b
-    return both
-
-
-def _decompose(A: Array, eps: Array) -> tuple[NDArray[np.bool_], Array, Array]:
-    """Which rows A (m, k, p) are far from dependent on each other; the eigenvalues and vectors of A A' + eps I."""
-    kind, diagonal = np.finfo(A.dtype), range(A.shape[1])
-    G = A @ A.conj().mT
-    G[:, diagonal, diagonal] += eps[:, None].astype(kind.dtype)
-    values, V = np.linalg.eigh(G)
-    return values[:, 0] > np.maximum(FAR * values[:, -1], kind.tiny / kind.eps), values, V
-
-
-def _take(A: Array, chosen: NDArray[np.bool_]) -> Array:
-    """The chosen matrices; A itself if all are chosen, since a copy takes as long as a product."""
-    return A if chosen.all() else A[chosen]
-
-
-def _by_singular_values(A: Array, eps: float | Array) -> RegularizedInverse:
-    """The inverse for each A (..., k, p) from its SVD."""
     largest = np.abs(A).max(axis=-1)
     size = np.maximum(largest.max(axis=-1), 1)[..., None]  # so that no singular value nor its square overflows
     V, sigma, Wt = svd_of_rows(A / size[..., None])

@@ -29,7 +29,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 COMPLEX = True
-MAX_NUMBERS = 2**14
+MAX_NUMBERS = 2**13
 """The largest number of entries in windows that are decomposed together."""
 learn_growing = make_learn(update)
 
