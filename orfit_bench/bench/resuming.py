@@ -31,7 +31,7 @@ def not_resumed(
             rows = make_key([cell.stream, cell.stream_settings, cell.seed, asdict(cell.protocol)])
             if rows not in known:
                 known[rows] = identify_rows(cell)
-            if any(record.get(name) != value for name, value in known[rows].items()) or not known[rows]:
+            if not known[rows] or any(record.get(name) != value for name, value in known[rows].items()):
                 again.append(cell.key)
     return again
 

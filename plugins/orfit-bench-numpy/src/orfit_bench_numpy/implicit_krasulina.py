@@ -16,6 +16,7 @@ from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import coordinates_of_rows, inverse_gram
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numpy._gram_schmidt import norm
 
 RENEWAL_PERIOD = 1000
 """The inverse is computed from C at the first step, and again after this number of steps."""
@@ -44,7 +45,7 @@ def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Arra
         return C, None
     gain = step / (1 + energy)  # eq. (13): step / (1 + step |x|^2)
     C = C + gain * r[:, None] * x.conj()  # eq. (13): C - gain (C x - y) x^H
-    v = gain * math.sqrt(np.vdot(r, r).real) * x  # C^H C gains v v^H
+    v = gain * norm(r) * x  # C^H C gains v v^H
     u = inverse.dot(v)
     inverse = inverse - u[:, None] * u.conj() / (1 + np.vdot(v, u).real)  # (C^H C + v v^H)^-1, Sherman and Morrison
     return C, (inverse + inverse.conj().T) / 2  # later rows damp errors only in its Hermitian part
