@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from orfit_bench.bench.results import FORMAT, ORIGIN, ROWS_HASH, stream_names, to_dataset
+from orfit_bench.bench.results import to_dataset
+from orfit_bench.bench.variables import FORMAT, ORIGIN, ROWS_HASH, stream_names
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
 from orfit_bench.jobs.keys import make_text_key

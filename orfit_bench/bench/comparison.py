@@ -10,8 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orfit_bench.bench.collection import origin
-from orfit_bench.bench.results import ROWS_HASH, per_cell, stream_names
 from orfit_bench.bench.selection import with_defaults
+from orfit_bench.bench.variables import ROWS_HASH, per_cell, stream_names
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric

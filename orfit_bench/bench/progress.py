@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from orfit_bench.bench.results import stream_name
+from orfit_bench.bench.variables import stream_name
 
 GOOD = ("ok", "absent")
 """Statuses of cells that need no attention."""

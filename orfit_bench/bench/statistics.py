@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.bench.collection import runs
-from orfit_bench.bench.results import ROWS_HASH
+from orfit_bench.bench.variables import ROWS_HASH
 from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:

@@ -137,13 +137,14 @@ def run_command(
     """
     from orfit_bench import bench
     from orfit_bench.bench.progress import GOOD
+    from orfit_bench.bench.variables import per_cell
     from orfit_bench.report.columns import choose_columns
 
     plugins()
     suite = make_suite(chosen)
     if chosen["file"]:
         ensure_distinct(Path(chosen["file"]), output, "suite")
-    columns = choose_columns(columns, bench.results.per_cell())
+    columns = choose_columns(columns, per_cell())
     if report:
         from orfit_bench.report.page import require
 

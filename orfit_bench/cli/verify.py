@@ -80,12 +80,12 @@ def _describe(path: Path) -> str:
     with path.open("rb") as file:
         start = file.read(8)
     if start.startswith(b"\x89HDF"):
-        from orfit_bench.bench import results
+        from orfit_bench.bench import results, results_checks
 
         found = results.read(path)
         if "experiment" in found.attrs:
             return f"results of the experiment {found.attrs['experiment']}"
-        return f"results of {results.checked(found, path).sizes['cell']} cells"
+        return f"results of {results_checks.checked(found, path).sizes['cell']} cells"
     if start.startswith(b"{"):
         from orfit_bench.jobs.journal import read_entry
 

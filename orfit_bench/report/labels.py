@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench.collection import runs
-from orfit_bench.bench.results import stream_names
+from orfit_bench.bench.variables import stream_names
 
 if TYPE_CHECKING:
     import xarray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.bench import collection, statistics
-from orfit_bench.bench.results import ORIGIN
+from orfit_bench.bench.variables import ORIGIN
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report import labels
 from orfit_bench.report.columns import COST, MEMORY, WAITING, Columns, by_error, columns_of

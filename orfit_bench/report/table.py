@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from orfit_bench.bench.collection import origin
-from orfit_bench.bench.results import stream_names
+from orfit_bench.bench.variables import stream_names
 from orfit_bench.report import labels
 from orfit_bench.report.columns import TEXT, Columns, by_error, chosen_columns, columns_of
 from orfit_bench.report.labels import distinct, folded, is_ok, number, shown

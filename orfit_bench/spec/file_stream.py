@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from orfit_bench.spec.stream import Offers, Stream
 from orfit_bench.spec.types import Choice, Integer, Names, Number, Text
 from orfit_bench.tables.encoding import ENCODED, check_columns, find_encoding
 from orfit_bench.tables.files import is_url, open_file
+from orfit_bench.tables.folders import files_of
 from orfit_bench.tables.names import quoted
 from orfit_bench.tables.ordering import order_of_rows
 from orfit_bench.tables.rows import Cursor, View
@@ -48,7 +48,7 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
     source = open_file(given["path"], _codes(given))
     check_columns(source, _features(source, given), given["texts"] == "one_hot", given["categorical"])
     path, targets = given["path"], given["target"]
-    files = list if is_url(path) else partial(_files_of, Path(path))
+    files = list if is_url(path) else partial(files_of, Path(path))
     offers = _offered(source, targets, given["gaps"] == "keep")
     return replace(FILE, settings=defaults, offers=offers, files=files)
 
@@ -121,29 +121,6 @@ def _codes(settings: Mapping[str, Any]) -> list[str]:
     """The columns that may hold codes: categories, and a target that may be a label."""
     targets = settings["target"] if len(settings["target"]) == 1 and settings["gaps"] != "keep" else []
     return [*settings["categorical"], *targets]
-
-
-def _files_of(path: Path) -> list[Path]:
-    """The file itself, or all files of a Zarr file, or those of a folder and its subfolders that Arrow reads."""
-    if not path.is_dir():
-        return [path]
-    ignored = () if path.suffix.lower() == ".zarr" else ("_", ".")
-    return list(map(Path, sorted(_files_in(str(path), ignored))))
-
-
-def _files_in(folder: str, ignored: tuple[str, ...], above: tuple[str, ...] = ()) -> Iterator[str]:
-    """The files in a folder and its subfolders, also linked ones, unless their names begin with something ignored."""
-    place = os.path.realpath(folder)
-    if place in above:  # a link to a folder that contains it
-        return
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(ignored):
-                continue
-            if entry.is_dir():
-                yield from _files_in(entry.path, ignored, (*above, place))
-            elif entry.is_file():
-                yield entry.path
 
 
 def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:

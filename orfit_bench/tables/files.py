@@ -15,7 +15,7 @@ from orfit_bench.tables.column_numbers import narrowed, refuse_sparse
 from orfit_bench.tables.columns import chunked
 from orfit_bench.tables.contents import check_content, distinct_columns
 from orfit_bench.tables.csv_files import open_csv
-from orfit_bench.tables.folders import with_all_columns
+from orfit_bench.tables.folders import files_of, with_all_columns
 from orfit_bench.tables.names import with_text_names
 from orfit_bench.tables.sources import BUFFER, TABLE, ArraySource, ArrowSource, Source, readable
 
@@ -51,13 +51,15 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the ending is unknown, or the content is not of this format.
+        If the ending is unknown, the content is not of this format, or a folder has a link to itself.
     UnavailableError
         If a library that is required to read the file is not installed.
     """
     kind = _format(path)
-    if not is_url(path) and Path(path).is_file():
-        check_content(path, kind)
+    if not is_url(path):
+        if Path(path).is_file():
+            check_content(path, kind)
+        files_of(Path(path))  # refuses links in a circle
     if kind == "npy":
         return _open_npy(path)
     if kind == "zarr":

@@ -1,10 +1,37 @@
-"""Folders of files as one dataset, with columns that the first file lacks or stores in a smaller type."""
+"""Folders of files: which files they hold, and one dataset of them with the columns of all files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or all files of a Zarr file, or those of a folder and its subfolders that Arrow reads.
+
+    Raises ValueError for a link to a folder that contains it: Arrow would read the files there again and again.
+    """
+    if not path.is_dir():
+        return [path]
+    ignored = () if path.suffix.lower() == ".zarr" else ("_", ".")
+    return list(map(Path, sorted(_files_in(str(path), ignored))))
+
+
+def _files_in(folder: str, ignored: tuple[str, ...], above: tuple[str, ...] = ()) -> Iterator[str]:
+    """The files in a folder and its subfolders, also linked ones, unless their names begin with something ignored."""
+    place = os.path.realpath(folder)
+    if place in above:
+        raise ValueError(f"{folder}: this link leads to a folder that contains it, {place}: remove the link")
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(ignored):
+                continue
+            if entry.is_dir():
+                yield from _files_in(entry.path, ignored, (*above, place))
+            elif entry.is_file():
+                yield entry.path
 
 
 def with_all_columns(opened: Callable[..., Any]) -> Any:

@@ -16,6 +16,8 @@ from helpers.results import call, files
 from helpers.suites import suite
 
 from orfit_bench.bench import Suite, collection, comparison, load, results, run
+from orfit_bench.bench.results_checks import RENAMED
+from orfit_bench.bench.variables import KNOWN
 from orfit_bench.cli import main
 from orfit_bench.jobs import system
 from orfit_bench.plugins.registry import registry
@@ -55,7 +57,7 @@ def test_show_passes_no_escapes_on_to_a_terminal(variable, measured, tmp_path):
 
 def test_names_that_metrics_may_not_have_are_all_that_results_have(measured):
     merged = collection.merge([measured, measured])
-    names = {*measured.variables, *measured.dims, *merged.variables, *results.KNOWN, *results.RENAMED, "processor"}
+    names = {*measured.variables, *measured.dims, *merged.variables, *KNOWN, *RENAMED, "processor"}
     assert names - set(registry().metrics) == RESULT_NAMES
 
 
@@ -66,7 +68,7 @@ def test_metric_with_a_name_that_is_refused_today_still_loads(measured, tmp_path
 
 
 def test_file_with_the_name_of_an_earlier_version_is_read(measured, tmp_path):
-    results.write(measured.rename({new: old for old, new in results.RENAMED.items()}), tmp_path / "old.nc")
+    results.write(measured.rename({new: old for old, new in RENAMED.items()}), tmp_path / "old.nc")
     xr.testing.assert_identical(load(tmp_path / "old.nc"), measured)
 
 

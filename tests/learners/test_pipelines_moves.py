@@ -155,6 +155,7 @@ def test_merges_with_no_rows_and_with_others() -> None:
         (make("rls").partial_fit(pd.DataFrame(X, columns=list("abce")), y), "names"),
         (make("rls", ridge=2.0).partial_fit(pd.DataFrame(X, columns=list("abcd")), y), "ridge"),
         (ob.pipeline("standardize", ob.create("rls")), "differ in their steps"),
+        (ob.pipeline(ob.Standardizer(scale=False), "intercept", make("rls").learner), "one standardizer scales"),
     ):
         before = a.to_bytes()
         with pytest.raises(ValueError, match=message):

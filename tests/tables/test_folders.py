@@ -85,3 +85,13 @@ def test_csv_files_with_more_columns_than_the_first_are_refused(tmp_path: Path) 
     (path / "b.csv").write_text("a,b,y\n1.5,8,2\n")
     with pytest.raises(ValueError, match=r"its file b\.csv has the column 'b', which the first file lacks"):
         Stream.from_file(path, "y").load()
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_a_link_to_a_folder_that_contains_it_is_refused(depth: int, tmp_path: Path) -> None:
+    rides = written(tmp_path, {"a": pa.array([1.0, 2.0])})
+    inside = rides.joinpath(*"ab"[:depth])
+    inside.mkdir(parents=True, exist_ok=True)
+    (inside / "again").symlink_to(rides)
+    with pytest.raises(ValueError, match=f"{inside}/again: this link leads to a folder that contains it, {rides}: "):
+        Stream.from_file(rides, "y")
