@@ -97,13 +97,18 @@ def about_learner(method: Method, name: str) -> str:
     return _about_kind(method, name)
 
 
-def about_fleet(method: Method, name: str) -> str:
-    """Why fleets of a method lack an attribute, and what has it instead; empty for an unknown name."""
+def about_fleet(method: Method, learner: type, name: str) -> str:
+    """Why fleets of a method lack an attribute, and what has it instead; empty for an unknown name.
+
+    `learner` is the class of its learners.
+    """
     if name in OF_SINGLE_ROWS:
         return "pass a row for each member, X (N, 1, d), or rows for some of them with which=; fleet[i] is a learner"
+    if name in FIXED or hasattr(learner, name):
+        return f"members have it: fleet[i].{name}"
     if advice := about_learner(method, name):
         return f"members are learners, learner = fleet[i]; {advice}"
-    return f"members have it: fleet[i].{name}" if name in (*OF_LABELS, *OF_SUBSPACES) else ""
+    return f"members have it: fleet[i].{name}" if name in OF_LABELS else ""
 
 
 def about_estimator(method: Method, name: str) -> str:

@@ -106,6 +106,15 @@ def test_a_missing_attribute_of_a_fleet_is_explained(method, name):
         getattr(fleet(method), name)
 
 
+@pytest.mark.parametrize(
+    ("method", "name"), [("kalman", "log_likelihood"), ("kalman", "smooth"), ("lms", "settings"), ("oja", "array")]
+)
+def test_members_have_what_their_fleet_lacks(method, name):
+    with pytest.raises(AttributeError, match=rf"has no {name}: members have it: fleet\[i\]\.{name}"):
+        getattr(fleet(method), name)
+    assert hasattr(fleet(method)[0], name)
+
+
 def test_a_fleet_without_an_attribute_is_copied_and_has_no_other():
     first = fleet("rls").partial_fit(np.ones((2, 3, 1)), np.ones((2, 3)))
     for other in (copy.copy(first), copy.deepcopy(first), pickle.loads(pickle.dumps(first))):

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 DIVIDES = (
-    "smooth divides by the covariance predicted for each row, which may have too few digits where partial_fit can "
-    "still learn the row: some process_noise, or a transition that shrinks no direction to almost nothing, keeps more"
+    "smooth divides by the covariance predicted for each row but the first, which may have too few digits where "
+    "partial_fit can still learn the row: some process_noise, or a transition that shrinks no direction to almost "
+    "nothing, keeps more"
 )
 """A note on rows that a smoother refuses."""
 
@@ -66,7 +67,8 @@ class FilterEstimates(Regressor):
         Returns
         -------
         array of the backend, shape (n,) or (n, c)
-            Forecasts; with `return_std` a pair of arrays of this shape.
+            Forecasts; with `return_std` a pair of arrays of this shape. Deviations are NaN if the covariance after the
+            move is not finite.
 
         Raises
         ------

@@ -147,14 +147,19 @@ class FilterRule(Rule):
         return mean if model.control is None else mean + model.control[0, ...]
 
     def forecast_deviations(self, state: LearnerState, X: Array, inputs: StepInputs) -> Array:
-        """Standard deviations (n, c) of the observations of rows X (n, d), if each were the next row."""
+        """Standard deviations (n, c) of the observations of rows X (n, d), if each were the next row.
+
+        NaN if the state cannot move there, in which case the row could not be learned either.
+        """
         xp, shape = self.namespace, (X.shape[0], state.sizes.n_outputs)
         if not X.shape[0]:
             return xp.empty(shape, dtype=native_dtype(xp, self.dtype))
         extended, s = self.new_linearized(*state.sizes[:2]), self.copy(state).arrays
         p = self.dynamics(state.sizes).parameters(inputs, state.n_steps + 1, 1).at(0)
         with np.errstate(all="ignore"):
-            extended.predict_step(s, p)
+            moved, _ = extended.predict_step(s, p)
+            if not moved:
+                return xp.full(shape, xp.nan, dtype=native_dtype(xp, self.dtype))
             J = X if self.is_linear else extended.jacobian(s.mean, X)
             variances = xp.reshape(variances_along(s, J, xp), (X.shape[0], -1))
             variances = variances + diagonal(p.observation_noise, xp)[None, :]

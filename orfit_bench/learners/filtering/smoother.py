@@ -63,7 +63,7 @@ def run_filter(
         record_moments(steps.predicted, i, s)
         if hasattr(s, "root"):
             steps.scales.append(copy_of(s.scale, xp))
-        usable = applied and extended.can_smooth(s, p_i)
+        usable = applied and (i == 0 or extended.can_smooth(s, p_i))  # moments before the first row are not used
         if not (usable and extended.correct(s, X[row], Y[row], p_i, None)):
             break
         record_moments(steps.corrected, i, s)

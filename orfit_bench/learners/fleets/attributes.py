@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.learners.advice import FIXED, about_fleet, find_attribute, refuse_assignment
+from orfit_bench.learners.factory import LEARNERS
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.readiness import begun, usable
@@ -30,7 +31,9 @@ class Attributes:
 
         def __getattr__(self, name: str) -> Any:
             """Raise an AttributeError that says what has the attribute, or that of the property."""
-            return find_attribute(self, name, "fleet", about_fleet)
+            return find_attribute(
+                self, name, "fleet", lambda method, name: about_fleet(method, LEARNERS[method.kind][0], name)
+            )
 
         def __setattr__(self, name: str, value: object) -> None:
             """Refuse settings and attributes that follow from them: the members' rules would not change."""

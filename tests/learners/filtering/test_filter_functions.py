@@ -172,3 +172,22 @@ def test_a_jacobian_that_fills_the_same_array_again_changes_nothing() -> None:
         for J in (slope, same)
     )
     np.testing.assert_array_equal(plain["mean"], reusing["mean"])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_deviations_are_not_those_before_a_move_that_overflows(form: str, backend: str) -> None:
+    def at_rest(w: Any) -> Any:
+        return np.full((2, 2), np.nan)
+
+    shared = {"form": form, "backend": backend, "process_noise": 100.0}
+    one = ([[1.0, 2.0]], [1.0])
+    for transition in (1e160, (lambda w: 2.0 * w, at_rest)):
+        kalman = ob.create("kalman", transition=transition, **shared).partial_fit(*one)
+        mean, std = kalman.predict(one[0], return_std=True)
+        assert np.isfinite(mean).all()
+        assert np.isnan(std).all()
+        with pytest.raises(ob.DivergedError):
+            kalman.partial_fit(*one)
+    fleet = ob.fleet("kalman", 2, transition=[1.0, 1e160], **shared).partial_fit(np.ones((2, 1, 2)), np.ones((2, 1)))
+    assert np.isnan(fleet.predict(np.ones((2, 1, 2)), return_std=True)[1]).ravel().tolist() == [False, True]

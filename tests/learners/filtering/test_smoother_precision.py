@@ -276,3 +276,13 @@ def test_a_refused_division_is_explained() -> None:
         kalman.smooth(X, y)
     assert "smooth divides by the covariance predicted for each row" in info.value.__notes__[0]
     assert kalman.partial_fit(X, y).n_samples_seen_ == 8
+
+
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_one_row_is_smoothed_without_a_division(form: str) -> None:
+    X, y = np.array([[1.0, 2.0], [2.0, -1.0], [1.0, 1.0], [-1.0, 2.0]] * 2), np.ones(8)
+    kalman = ob.create("kalman", form=form, transition=[[0.8, 0.6], [0.04, 0.0]]).partial_fit(X[:7], y[:7])
+    found = kalman.smooth(X[7:], y[7:])
+    after = kalman.partial_fit(X[7:], y[7:]).state()
+    np.testing.assert_allclose(found["mean"][0], after["mean"], rtol=1e-12)
+    np.testing.assert_allclose(found["covariance"][0], after["covariance"], rtol=1e-9)
