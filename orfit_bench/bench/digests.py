@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import xarray
 
 ATTRIBUTE = "digests"
-REMEDY = "if a program has changed these results, read them by orfit_bench.bench.load, which drops the digests"
+REMEDY = (
+    "if a program has changed these results, read them by orfit_bench.bench.load, which drops the digests, or delete "
+    "the attribute 'digests' before they are written"
+)
 START = b"\nsha256 of the bytes before this line: "
 LENGTH = len(START) + 64 + 1
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

@@ -28,6 +28,11 @@ def checked(results: xarray.Dataset, path: str | Path) -> xarray.Dataset:
     if ROWS_HASH not in results and "cell" in results.sizes:
         results = results.assign_coords({ROWS_HASH: ("cell", np.full(results.sizes["cell"], ""))})
     if (found := str(results.attrs.get("format", ""))) != FORMAT:
+        if name := results.attrs.get("experiment"):
+            raise ValueError(
+                f"{path}: results of the experiment {name}, want those of orfit-bench run: open the page {name}.html "
+                f"next to it, or read it by xarray.open_dataset"
+            )
         if found.startswith(FORMAT.rstrip("0123456789")):
             raise ValueError(
                 f"{path}: written in the format {found!r}, but this version reads {FORMAT!r}: run the benchmark again"

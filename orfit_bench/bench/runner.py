@@ -108,7 +108,9 @@ def run(
     >>> run(suite, isolate=False, progress=None)["status"].values.tolist()
     ['ok']
     """
-    suite = suite or Suite()
+    suite = Suite() if suite is None else suite
+    if not isinstance(suite, Suite):
+        raise TypeError(f"suite: got {type(suite).__name__}, want a Suite")
     planned = suite.cells()
     _check_limits(timeout, memory_budget, memory_limit)
     if timed is None:

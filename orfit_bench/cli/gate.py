@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -103,9 +104,8 @@ def gate_command(
         if uncommitted(root, after.commit):
             shown.say(f"{root} has uncommitted changes, which are not measured: {head} is compared as committed")
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
-        gate = Gate(before, after, sizes, methods, backends, tolerated, shown.update, root)
+        gate = Gate(before, after, sizes, methods, backends, tolerated, shown.update, root, measures_starts=not methods)
         found = gate.compare()
-        culprit = first_with_regression(root, gate, found) if bisect else ""
     if any(f.verdict not in report.UNCHANGED for f in found):
         show(report.findings_table(found))
     for line in (*report.notes(found), report.summary(found)):
@@ -115,8 +115,13 @@ def gate_command(
         text = written(found, before.commit[:12], after.commit[:12])
         replace_text(output, text)
     if markdown is not None:
-        replace_text(markdown, report.as_markdown(found, before.commit[:12], after.commit[:12], culprit))
-    if culprit:
-        show(culprit)
+        replace_text(markdown, report.as_markdown(found, before.commit[:12], after.commit[:12]))
+    if bisect:
+        with bar() as shown:
+            culprit = first_with_regression(root, replace(gate, progress=shown.update), found)
+        if culprit:
+            show(culprit)
+        if culprit and markdown is not None:
+            replace_text(markdown, report.as_markdown(found, before.commit[:12], after.commit[:12], culprit))
     if any(f.is_regression for f in found):
         raise click.exceptions.Exit(1)

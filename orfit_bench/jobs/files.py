@@ -127,7 +127,7 @@ def make_folder(target: Path) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no folder {target.parent}, want a new folder in an existing one")
     try:
-        target.mkdir(exist_ok=True)
+        system.make_folder(target)
     except OSError as error:
         raise type(error)(f"{target}: this folder cannot be created ({error.strerror})") from error
 

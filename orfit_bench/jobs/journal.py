@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.jobs import locks, system
-from orfit_bench.jobs.files import digest, replace_text
+from orfit_bench.jobs.files import digest, make_folder, replace_text
 from orfit_bench.jobs.keys import make_key
 
 
@@ -59,7 +59,7 @@ class Journal:
 
     def write(self, record: dict[str, Any]) -> None:
         """Store a record atomically."""
-        system.make_folder(self.folder)
+        make_folder(self.folder)
         content = {"identity": self.identity(), "record": record}
         replace_text(self.folder / f"{record['key']}.json", json.dumps({"digest": _digest(content), **content}))
 

@@ -16,6 +16,7 @@ from orfit_bench.tracking.quantities import QUANTITIES
 
 UNCHANGED = ("same", "n/a")
 NO_CHANGE = "No change in speed, memory or accuracy."
+NO_MEASURED_CHANGE = "No change in what was measured."
 HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 
 
@@ -52,11 +53,12 @@ def summary(findings: Sequence[Comparison]) -> str:
 
 def as_markdown(findings: Sequence[Comparison], base: str, head: str, culprit: str = "") -> str:
     """A summary in Markdown, for a comment on a pull request; always the same text if nothing changed."""
-    rows = _rows(findings)
+    rows, unmeasured = _rows(findings), notes(findings)
     if not rows:
-        return f"{NO_CHANGE}\n"
+        listed = [NO_MEASURED_CHANGE, "", *(f"- {note}" for note in unmeasured)] if unmeasured else [NO_CHANGE]
+        return "\n".join([*listed, ""])
     table = ["| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *rows)]
-    text = [summary(findings), *(f"- {note}" for note in [*notes(findings), culprit] if note)]
+    text = [summary(findings), *(f"- {note}" for note in [*unmeasured, culprit] if note)]
     return "\n".join([f"### {base} to {head}", "", *table, "", *text, ""])
 
 

@@ -51,7 +51,15 @@ class LearnerBenchmarks:
     rounds, repeat, number, warmup_time = 2, (5, 20, 1.0), 1, 0.1
 
     def __init_subclass__(cls) -> None:
-        """Set the parameters of asv."""
+        """Set the parameters of asv. Raises TypeError or ValueError for names or a path that asv cannot use."""
+        for name in ("methods", "backends"):
+            if isinstance(getattr(cls, name), str):
+                raise TypeError(f"{cls.__name__}: {name}={getattr(cls, name)!r}, want a list of names")
+        if cls.trajectories is not None and not Path(cls.trajectories).is_absolute():
+            raise ValueError(
+                f"{cls.__name__}: trajectories={str(cls.trajectories)!r}, want an absolute path, such as "
+                f'Path(__file__).parents[1] / "trajectories.npz", since asv works in another folder'
+            )
         cls.params = [list(cls.methods), list(cls.backends)]
 
     def setup(self, method: str, backend: str) -> None:

@@ -13,6 +13,8 @@ Key = tuple[str, str, int]
 """Method, backend and number of features; "", "" and 0 for quantities of the package."""
 Verdict = Literal["same", "worse", "better", "gone", "new", "broken", "failing", "n/a"]
 """gone, new: only one commit has the method; broken: only the head fails; failing: both fail; n/a: neither has it."""
+METHOD = "method"
+"""The metric of a comparison that states whether both commits have a method."""
 REGRESSIONS: tuple[Verdict, ...] = ("worse", "gone", "broken")
 
 

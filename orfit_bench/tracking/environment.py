@@ -7,16 +7,17 @@ distributions and their compiled code. All other packages are those of the curre
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
 from orfit_bench.jobs import locks, system
-from orfit_bench.jobs.files import replace_text
+from orfit_bench.jobs.files import make_folder, replace_text
 from orfit_bench.jobs.keys import make_text_key
 
 FOLDER = ".orfit-bench-gate"
@@ -68,7 +69,7 @@ def environment(root: Path, commit: str) -> Environment:
     unknown = f"no commit {commit!r}: want a branch, a tag or a hash of this repository"
     sha = git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", what=unknown).strip()
     home = root / FOLDER
-    system.make_folder(home)
+    make_folder(home)
     replace_text(home / ".gitignore", "*\n")
     locks.remove_matching(home, ".*.tmp")
     found = tuple(_installed(root, sha, place, home) for place in _places(root, sha))
@@ -98,6 +99,12 @@ def git(root: Path, *arguments: str, what: str = "") -> str:
     return done.stdout
 
 
+def committed(root: Path, commit: str, file: str) -> bytes | None:
+    """Return the contents of a file in a commit; None if the commit does not have it."""
+    done = subprocess.run(["git", "-C", str(root), "show", f"{commit}:{file}"], capture_output=True, check=False)
+    return None if done.returncode else done.stdout
+
+
 def _places(root: Path, sha: str) -> Iterator[str]:
     """The folders of the commit that contain a distribution."""
     files = map(Path, git(root, "ls-tree", "-r", "-z", "--name-only", sha).split("\0"))
@@ -109,18 +116,39 @@ def _places(root: Path, sha: str) -> Iterator[str]:
 
 def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
     """Install the distribution in a folder of the commit, and return the place of installation."""
+    what = f"{place or 'the root'} of {sha[:12]}"
     tree = git(root, "rev-parse", f"{sha}:{place}").strip()
     key = make_text_key(f"{place} {tree} {sys.version}")
     target = home / key
-    if not target.is_dir():
+    if not _is_complete(target):
+        shutil.rmtree(target, ignore_errors=True)
         with locks.temporary_folder(target) as (folder, lock):
             source, site = folder / "source", folder / "site"
             source.mkdir()
-            archive = subprocess.run(["git", "-C", str(root), "archive", tree], capture_output=True, check=True)
-            subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
-            _pip(source, site, f"{place or 'the root'} of {sha[:12]}", lock)
+            archive = _output(["git", "-C", str(root), "archive", tree], what)
+            _output(["tar", "-x", "-C", str(source)], what, archive)
+            _install(source, site, what, lock)
             _move(site, target)
     return target
+
+
+def _is_complete(site: Path) -> bool:
+    """Whether the folder has every file of the distribution in it, except scripts, which are in another folder."""
+    found = [d for d in distributions(path=[str(site)]) if d.files]
+    files = [file for d in found for file in d.files or () if ".." not in file.parts]
+    return bool(files) and all(Path(file.locate()).exists() for file in files)
+
+
+def _output(command: Sequence[str], what: str, given: bytes = b"") -> bytes:
+    """The output of a command that unpacks a distribution. Raises ValueError if it fails or does not exist."""
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, check=False)
+    except OSError as error:
+        raise ValueError(f"{what} cannot be unpacked: {command[0]} cannot be run ({error.strerror})") from error
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
+        raise ValueError(f"{what} cannot be unpacked: {command[0]}: {reason}")
+    return done.stdout
 
 
 def _move(site: Path, target: Path) -> None:
@@ -132,13 +160,30 @@ def _move(site: Path, target: Path) -> None:
             raise
 
 
-def _pip(source: Path, site: Path, what: str, lock: int) -> None:
-    """Install a distribution in a process that also holds the lock, since it continues if this process is killed."""
+def _install(source: Path, site: Path, what: str, lock: int) -> None:
+    """Install a distribution with the build tools of the current environment, or downloaded ones if it lacks some."""
+    error = _pip(source, site, lock, "--no-build-isolation", "--check-build-dependencies")
+    if "build dependencies" in error:
+        error = _pip(source, site, lock)
+    if error:
+        raise ValueError(f"{what} cannot be installed: {_reason(error)}")
+
+
+def _pip(source: Path, site: Path, lock: int, *options: str) -> str:
+    """The error of pip, empty if it installed the distribution.
+
+    Its process holds the lock too, since it continues if this process is killed.
+    """
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
-    command += ["--target", str(site), str(source)]
+    command += [*options, "--target", str(site), str(source)]
     variables = os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": "0"}  # for hatch-vcs too: archives have no history
     variables["TMPDIR"] = str(site.parent)  # files of a killed pip are removed with the folder
     inherited = () if os.name == "nt" else (lock,)
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, pass_fds=inherited)
-    if done.returncode:
-        raise ValueError(f"{what} cannot be installed: {(done.stderr or done.stdout).strip()[-800:]}")
+    return (done.stderr or done.stdout or f"pip ended with {done.returncode}") if done.returncode else ""
+
+
+def _reason(error: str) -> str:
+    """The lines of pip that name the cause, or its last lines."""
+    causes = [line.strip() for line in error.splitlines() if "[Errno" in line or line.lstrip().startswith("ERROR:")]
+    return ("\n".join(causes) or error.strip())[-800:]

@@ -11,9 +11,9 @@ from pathlib import Path
 from orfit_bench.errors import suggest
 from orfit_bench.tracking import workloads
 from orfit_bench.tracking.answers import Answer, answer_of, deviation_of, trajectory_of
-from orfit_bench.tracking.commit_process import CommitProcess
-from orfit_bench.tracking.comparison import Comparison, Key, classify, tolerance_of
-from orfit_bench.tracking.environment import Environment
+from orfit_bench.tracking.commit_process import CommitProcess, MeasureError
+from orfit_bench.tracking.comparison import METHOD, Comparison, Key, classify, tolerance_of
+from orfit_bench.tracking.environment import Environment, committed
 from orfit_bench.tracking.interleaving import LEAST_TURNS, interleaved, timer
 from orfit_bench.tracking.quantities import LEARNER_TIMES
 from orfit_bench.tracking.retries import is_impossible, middle, refused
@@ -29,6 +29,8 @@ OWN_TRAJECTORIES = "benchmarks/trajectories.npz"
 Progress = Callable[[int, int, str], None]
 Job = tuple[str, Key]
 """A timing of `LEARNER_TIMES` or `workloads.STARTS`, and the key that is timed."""
+Trajectories = dict[str, workloads.Array]
+"""Arrays by "method/rows/row/field"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ class Gate:
         Called as progress(done, total, description).
     root : path
         The repository, which may contain the stored trajectories of a plugin.
+    measures_learners, measures_starts : bool
+        Whether learners are measured, and the time to import the package and to start the command line, which the
+        repository of a plugin does not have.
     """
 
     base: Environment
@@ -59,20 +64,22 @@ class Gate:
     tolerated: dict[str, float] = field(default_factory=dict)
     progress: Progress = lambda done, total, what: None
     root: Path = Path()
+    measures_learners: bool = True
+    measures_starts: bool = True
 
     def compare(self) -> list[Comparison]:
         """Measure every quantity in both commits and compare them; suspected changes of times are measured again.
 
-        Raises ValueError if neither commit has the requested methods or backends, or if the file of stored trajectories
-        cannot be read.
+        Raises ValueError if neither commit has the requested methods or backends, if a commit cannot be measured at
+        all, or if the file of stored trajectories cannot be read.
         """
-        workloads.read_trajectories(self._own_trajectories())  # before anything is measured
+        stored = self._stored_trajectories()  # before anything is measured
         with self._processes() as processes:
-            keys, found = self._keys(processes)
+            keys, found = self._keys(processes) if self.measures_learners else ([], [])
             self._compile(keys)
-            found += self._compare_sizes(processes, keys)
+            found += self._compare_sizes(processes, keys, stored)
             jobs = [(name, key) for key in keys for name in LEARNER_TIMES]
-            if self._has_host() and not self.methods:
+            if self._has_host() and self.measures_starts:
                 jobs += [(name, ("", "", 0)) for name in workloads.STARTS]
             times = self._compare_times(processes, jobs)
         with self._processes(PYTHONMALLOC="malloc") as processes:
@@ -83,10 +90,13 @@ class Gate:
         """Whether the commits contain the package itself, and not only a plugin."""
         return "orfit-bench" in {*self.base.distributions, *self.head.distributions}
 
-    def _own_trajectories(self) -> Path | None:
-        """The stored trajectories of a plugin; None for those of the package."""
-        own = self.root / OWN_TRAJECTORIES
-        return own if own.exists() and not self._has_host() else None
+    def _stored_trajectories(self) -> Trajectories:
+        """Those that the older commit of a plugin stores, or else the newer one, or else those of this package."""
+        if not self._has_host():
+            for side in (self.base, self.head):
+                if (data := committed(self.root, side.commit, OWN_TRAJECTORIES)) is not None:
+                    return workloads.read_trajectories(data, f"{OWN_TRAJECTORIES} of {side.commit[:12]}")
+        return workloads.stored_trajectories()
 
     # ------------------------------------------------------------------ selection
 
@@ -108,7 +118,7 @@ class Gate:
         unmatched = [pair for pair in every if (pair in selected[0]) != (pair in selected[1])]
         found = [
             Comparison(
-                "method", *pair, 0, math.nan, math.nan, *(("gone", after) if pair in selected[0] else ("new", before))
+                METHOD, *pair, 0, math.nan, math.nan, *(("gone", after) if pair in selected[0] else ("new", before))
             )
             for pair in unmatched
         ]
@@ -121,9 +131,13 @@ class Gate:
         """
         own = set(process.where.distributions)
         foreign = {*self.base.distributions, *self.head.distributions} - own
+        try:
+            pairs = process.ask("pairs")
+        except MeasureError as error:
+            raise ValueError(f"{process.where.commit[:12]} cannot be measured: {error}") from error
         return {
             (method, backend)
-            for method, backend, owners in process.ask("pairs")
+            for method, backend, owners in pairs
             if ("orfit-bench" in own or own & set(owners.split())) and not foreign & set(owners.split())
         }
 
@@ -147,20 +161,24 @@ class Gate:
 
     # ------------------------------------------------------------------ measurements
 
-    def _compare_sizes(self, processes: Sequence[CommitProcess], keys: Sequence[Key]) -> Iterator[Comparison]:
+    def _compare_sizes(
+        self, processes: Sequence[CommitProcess], keys: Sequence[Key], stored: Trajectories
+    ) -> Iterator[Comparison]:
         """Compare the size of the state and the deviations."""
         for i, key in enumerate(keys):
             self.progress(i, len(keys), f"{key[0]} on {key[1]}: exactness")
             for metric in ("state_bytes", "batch_deviation"):
                 yield self._classify(metric, key, self._both(processes, metric, key))
             if key[2] == self.sizes[0]:  # trajectories do not depend on the number of features
-                yield self._classify("frozen_deviation", key, self._trajectory_deviations(processes, key))
+                yield self._classify("frozen_deviation", key, self._trajectory_deviations(processes, key, stored))
 
-    def _trajectory_deviations(self, processes: Sequence[CommitProcess], key: Key) -> list[Answer]:
+    def _trajectory_deviations(
+        self, processes: Sequence[CommitProcess], key: Key, stored: Trajectories
+    ) -> list[Answer]:
         """Deviations from the stored trajectory; if none is stored, from that of the first commit that has one."""
         trajectories = [trajectory_of(answer) for answer in self._both(processes, "trajectory", key)]
         try:
-            want = workloads.stored_trajectory(key[0], self._own_trajectories())
+            want = workloads.trajectory_of(key[0], stored)
         except workloads.Missing:
             want = next((found for found in trajectories if not isinstance(found, Exception)), trajectories[0])
         return [deviation_of(got, want) for got in trajectories]

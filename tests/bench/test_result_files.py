@@ -224,3 +224,10 @@ def test_a_file_that_was_cut_is_refused_and_ends_no_process(kept, measured, tmp_
     ended = subprocess.run([sys.executable, "-m", "orfit_bench", "show", path], capture_output=True, text=True)
     assert ended.returncode == 2, ended.stderr
     assert f"Error:{path}:not" in "".join(ended.stderr.split())  # long lines are wrapped
+
+
+def test_results_of_an_experiment_are_named_as_such(tmp_path):
+    attributes = {"format": "orfit_bench reproduction 1", "experiment": "survey-figure-2"}
+    results.write(xr.Dataset({"error": ("run", np.ones(2))}, attrs=attributes), tmp_path / "r.nc")
+    with pytest.raises(ValueError, match="results of the experiment survey-figure-2, want those of orfit-bench run: "):
+        load(tmp_path / "r.nc")

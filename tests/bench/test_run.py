@@ -214,3 +214,9 @@ def test_the_error_of_a_server_that_does_not_start_names_the_remedy(monkeypatch)
     monkeypatch.setattr("orfit_bench.bench.isolation.prepare", os.abort)  # as if its main module failed
     with pytest.raises(RuntimeError, match=r"the worker process does not start.*isolate=False"):
         run(suite("lms"))
+
+
+@pytest.mark.parametrize("suite", [["lms"], "lms", []])
+def test_something_else_than_a_suite_is_refused(suite):
+    with pytest.raises(TypeError, match=r"suite: got (list|str), want a Suite"):
+        run(suite, isolate=False)

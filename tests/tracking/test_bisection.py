@@ -1,8 +1,18 @@
 """The search for the first bad commit."""
 
-import pytest
+import re
+from types import SimpleNamespace
 
-from orfit_bench.tracking.bisection import first_bad
+import pytest
+from helpers.gate import commit
+
+from orfit_bench.tracking import bisection
+from orfit_bench.tracking.bisection import first_bad, first_with_regression, judge, narrow
+from orfit_bench.tracking.commit_process import MeasureError
+from orfit_bench.tracking.comparison import Comparison
+from orfit_bench.tracking.environment import git
+from orfit_bench.tracking.gate import Gate
+from orfit_bench.tracking.workloads import STARTS
 
 COMMITS = [str(i) for i in range(13)]
 
@@ -17,3 +27,103 @@ def test_first_bad_commit_is_found_in_few_steps(culprit):
 def test_commits_that_cannot_be_measured_are_skipped_and_counted():
     assert first_bad(COMMITS, lambda sha: None if sha in "567" else int(sha) >= 6) == ("8", 3)
     assert first_bad(COMMITS, lambda sha: None) == ("12", 12)
+
+
+def found(**verdicts):
+    """Comparisons of lms on numpy by metric, and of the package."""
+    learner = ("lms", "numpy", 64)
+    return [
+        Comparison(metric, *(("", "", 0) if metric in STARTS else learner), 1.0, 2.0, verdict)
+        for metric, verdict in verdicts.items()
+    ]
+
+
+def regressions(**verdicts):
+    return {(f.metric, f.key): f.verdict for f in found(**verdicts)}
+
+
+class TestJudge:
+    """A commit is bad if it has a regression found, and is skipped if it fails in another way."""
+
+    @pytest.mark.parametrize(
+        ("of_commit", "want"),
+        [
+            ({"latency": "worse"}, True),
+            ({"latency": "same", "import_seconds": "same"}, False),
+            ({"latency": "better", "import_seconds": "worse"}, True),
+            ({"latency": "broken", "import_seconds": "same"}, None),
+            ({"latency": "failing", "import_seconds": "same"}, None),
+            ({"method": "gone", "import_seconds": "same"}, None),
+            ({"method": "gone", "import_seconds": "worse"}, True),
+        ],
+    )
+    def test_worse(self, of_commit, want):
+        assert judge(found(**of_commit), regressions(latency="worse", import_seconds="worse")) is want
+
+    def test_gone_and_broken(self):
+        assert judge(found(latency="same"), regressions(method="gone")) is False
+        assert judge(found(method="gone"), regressions(method="gone")) is True
+        assert judge(found(latency="worse"), regressions(latency="broken")) is False
+        assert judge(found(latency="broken"), regressions(latency="broken")) is True
+
+
+@pytest.mark.parametrize(
+    ("names", "learners", "starts"),
+    [(("latency",), True, False), (("import_seconds",), False, True), (("latency", "import_seconds"), True, True)],
+)
+def test_only_quantities_with_a_regression_are_measured_again(names, learners, starts):
+    gate = narrow(Gate(None, None), regressions(**dict.fromkeys(names, "worse")))
+    assert (gate.measures_learners, gate.measures_starts) == (learners, starts)
+    assert gate.methods == (["lms"] if learners else [])
+
+
+class TestFirst:
+    """The sentence for commits of a repository, in which a file holds the verdict of each commit."""
+
+    @pytest.fixture
+    def search(self, repository, monkeypatch):
+        def environment(root, sha):
+            verdict = git(root, "show", f"{sha}:README.md").splitlines()[0]
+            if verdict == "cannot be installed":
+                raise ValueError(verdict)
+            return SimpleNamespace(commit=sha, distributions=("mine",), verdict=verdict)
+
+        def compare(gate):
+            if gate.head.verdict == "cannot be imported":
+                raise MeasureError("SyntaxError")
+            return found(latency=gate.head.verdict)
+
+        monkeypatch.setattr(bisection, "environment", environment)
+        monkeypatch.setattr(Gate, "compare", compare)
+
+        def search(*verdicts, base="main"):
+            for i, verdict in enumerate(verdicts):
+                (repository / "README.md").write_text(f"{verdict}\n{i} of {len(verdicts)} {base}\n")
+                commit(repository, f"it is {verdict}")
+            sides = [SimpleNamespace(commit=git(repository, "rev-parse", name).strip()) for name in (base, "HEAD")]
+            return first_with_regression(repository, Gate(*sides), found(latency="worse"))
+
+        git(repository, "checkout", "-q", "-b", "work")
+        return search
+
+    def test_the_first_is_named(self, search):
+        assert re.fullmatch("first bad commit: [0-9a-f]+ it is worse", search("same", "worse", "same again", "worse"))
+
+    @pytest.mark.parametrize("skipped", ["cannot be installed", "cannot be imported", "broken", "gone"])
+    def test_commits_that_cannot_be_judged_are_counted(self, skipped, search):
+        sentence = search("same", "same", skipped, "worse")
+        assert re.fullmatch(r"first bad commit: \S+ \S.* \(or one of \d before it that cannot be judged\)", sentence)
+
+    def test_a_branch_that_lacks_an_improvement_has_no_bad_commit(self, search, repository):
+        (repository / "README.md").write_text("worse\n")
+        commit(repository, "slow from the start")
+        git(repository, "checkout", "-q", "-b", "faster")
+        (repository / "README.md").write_text("same\n")
+        commit(repository, "faster")
+        git(repository, "checkout", "-q", "work")
+        assert "has an improvement that" in search("worse", "worse", base="faster")
+
+    def test_other_histories(self, search, repository):
+        git(repository, "checkout", "-q", "--orphan", "alone")
+        assert "have no common ancestor" in search("worse")
+        assert "can be searched" in search("same", base="HEAD")

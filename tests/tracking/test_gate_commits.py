@@ -1,7 +1,9 @@
 """The gate between commits: pairs, environments, processes, and the repository of a plugin."""
 
 import json
+import shutil
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,15 +28,45 @@ class Reported:
         return self.says[measure]
 
 
+def stored(repository, name, **arrays):
+    """The commit in which the stored trajectories are these arrays."""
+    file = repository / gate.OWN_TRAJECTORIES
+    file.parent.mkdir(exist_ok=True)
+    np.savez(file, **{name.replace(".", "/"): array for name, array in arrays.items()})
+    commit(repository, name)
+    return SimpleNamespace(commit=environment.git(repository, "rev-parse", "HEAD").strip(), distributions=("mine",))
+
+
 @pytest.mark.parametrize("share", [0, 0.5])
-def test_a_damaged_file_of_trajectories_ends_the_gate_before_it_measures(share, tmp_path):
-    file = tmp_path / gate.OWN_TRAJECTORIES
-    file.parent.mkdir()
-    np.savez(file, **{"mine/w": np.ones(100)})
+def test_a_damaged_file_of_trajectories_ends_the_gate_before_it_measures(share, repository):
+    side = stored(repository, "whole", **{"mine.48.48.w": np.ones(100)})
+    file = repository / gate.OWN_TRAJECTORIES
     file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
-    side = Reported(("mine",), []).where
-    with pytest.raises(ValueError, match=r"trajectories.npz: cannot be read as stored trajectories .* freeze"):
-        gate.Gate(side, side, root=tmp_path).compare()
+    commit(repository, "cut", "checkout", "-q", "-b", "cut")
+    side = SimpleNamespace(commit="cut", distributions=side.distributions)
+    with pytest.raises(ValueError, match=r"trajectories.npz of cut: cannot be read as stored trajectories .* freeze"):
+        gate.Gate(side, side, root=repository).compare()
+
+
+@pytest.mark.parametrize(
+    ("name", "array"), [("a", np.arange(3.0)), ("mine.48.48.w", np.array(["x"])), ("mine.48.48.w", np.array([np.nan]))]
+)
+def test_arrays_that_are_no_trajectories_are_refused(name, array, repository):
+    side = stored(repository, "other", **{name: array})
+    wrong = rf"npz of .*got '{name.replace('.', '/')}' of .*, want finite numbers named"
+    with pytest.raises(ValueError, match=wrong):
+        gate.Gate(side, side, root=repository).compare()
+
+
+def test_trajectories_are_those_of_the_older_commit_that_has_some(repository):
+    none = SimpleNamespace(commit="main", distributions=("mine",))
+    environment.git(repository, "checkout", "-q", "-b", "work")
+    old, new = (stored(repository, str(v), **{"mine.48.48.w": np.full(2, v)}) for v in (1.0, 2.0))
+    (repository / gate.OWN_TRAJECTORIES).write_bytes(b"not committed")
+    for base, head, want in [(old, new, 1.0), (none, new, 2.0), (new, old, 2.0)]:
+        found = gate.Gate(base, head, root=repository)._stored_trajectories()
+        assert {name: array.tolist() for name, array in found.items()} == {"mine/48/48/w": [want, want]}
+    assert "lms/48/12/w" in gate.Gate(none, none, root=repository)._stored_trajectories()
 
 
 def test_a_method_that_only_the_newer_commit_can_run_is_new():
@@ -42,7 +74,7 @@ def test_a_method_that_only_the_newer_commit_can_run_is_new():
     side = Reported(("orfit-bench",), []).where
     for given, want in [((fails, works), "new"), ((works, fails), "broken"), ((fails, fails), "failing")]:
         compared = gate.Gate(side, side)
-        answers = compared._trajectory_deviations([Prepared(answer) for answer in given], ("mine", "numpy", 64))
+        answers = compared._trajectory_deviations([Prepared(answer) for answer in given], ("mine", "numpy", 64), {})
         assert compared._classify("frozen_deviation", ("mine", "numpy", 64), answers).verdict == want
 
 
@@ -54,6 +86,9 @@ class Prepared:
 
     def begin(self, *question):
         pass
+
+    def ask(self, *question):
+        return self.finish()
 
     def finish(self):
         if isinstance(self.answer, Exception):
@@ -86,6 +121,13 @@ class TestPairs:
         with pytest.raises(ValueError, match="; the plugin of orfit-bench-numba is broken"):
             gate.Gate(sides[0].where, sides[1].where)._keys([Reported(self.BOTH, []), Reported(self.BOTH, [], broken)])
 
+    def test_a_commit_that_cannot_be_imported_is_named(self):
+        side = Reported(self.BOTH, [self.NUMPY])
+        side.where.commit = "0123456789abcdef"
+        side.ask = Prepared(MeasureError("SyntaxError: no")).ask
+        with pytest.raises(ValueError, match="0123456789ab cannot be measured: SyntaxError: no"):
+            gate.Gate(side.where, side.where)._keys([side, side])
+
     def test_of_a_repository_with_a_plugin_its_own(self):
         keys, _ = self.keys(("orfit-bench-numba",), ("orfit-bench-numba",), [self.NUMPY, self.NUMBA])
         assert keys == [("lms", "numba", 64)]
@@ -112,6 +154,43 @@ class TestEnvironment:
         (repository / "README.md").write_text("changed\n")
         assert environment.uncommitted(repository, "main")
         assert not environment.uncommitted(repository, "HEAD~1")
+
+    def test_an_incomplete_installation_is_replaced(self, repository):
+        (repository / "pyproject.toml").write_text(
+            '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+            '[project]\nname = "mine"\nversion = "1"\n'
+        )
+        for name in ("__init__.py", "kernel.py"):
+            (repository / "mine" / name).parent.mkdir(exist_ok=True)
+            (repository / "mine" / name).write_text("")
+        commit(repository, "a distribution")
+        for _ in range(2):
+            (site,) = environment.environment(repository, "main").path
+            assert (site / "mine/kernel.py").exists()
+            (site / "mine/kernel.py").unlink()
+
+    def test_tools_that_fail_are_named(self, repository, monkeypatch):
+        (repository / "pyproject.toml").write_text("")
+        commit(repository, "a distribution")
+        (folder := repository / "programs").mkdir()
+        monkeypatch.setenv("PATH", f"{folder}:{Path(shutil.which('git')).parent}")
+        for program, reason in [("echo no space >&2; exit 2", "tar: no space"), ("exit 3", "tar: exit status 3")]:
+            (folder / "tar").write_text(f"#!/bin/sh\n{program}\n")
+            (folder / "tar").chmod(0o755)
+            with pytest.raises(ValueError, match=f"the root of [0-9a-f]+ cannot be unpacked: {reason}"):
+                environment.environment(repository, "main")
+        with pytest.raises(ValueError, match="what cannot be unpacked: nothing-here cannot be run"):
+            environment._output(["nothing-here"], "what")
+
+    def test_the_cause_is_picked_from_the_lines_of_pip(self):
+        lines = ["note: long", "OSError: [Errno 28] No space left on device", "ERROR: Could not install", "a hint"]
+        assert environment._reason("\n".join(lines)) == "\n".join(lines[1:3])
+        assert environment._reason("nothing is known\n") == "nothing is known"
+
+    def test_a_file_in_place_of_the_folder_is_named(self, repository):
+        (repository / environment.FOLDER).write_text("")
+        with pytest.raises(NotADirectoryError, match="this is a file, want a folder"):
+            environment.environment(repository, "main")
 
 
 class TestSide:

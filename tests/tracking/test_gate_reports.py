@@ -35,6 +35,11 @@ class TestReport:
         texts = {as_markdown([self.FOUND[3]] * n, "a" * n, "b") for n in (1, 3)}
         assert texts == {"No change in speed, memory or accuracy.\n"}
 
+    def test_markdown_claims_nothing_of_what_was_not_measured(self):
+        lacking = classify("peak_bytes", KEY, [MissingError("memray is not installed")] * 2, {})
+        text = as_markdown([lacking], "abc", "def")
+        assert text == "No change in what was measured.\n\n- peak_bytes was not measured: memray is not installed\n"
+
     def test_markdown_names_the_first_bad_commit(self):
         assert "- first bad commit: 12ab" in as_markdown(self.FOUND, "a", "b", "first bad commit: 12ab")
 

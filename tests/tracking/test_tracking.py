@@ -14,7 +14,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.tracking import freeze_trajectories, workloads
+from orfit_bench.tracking import LearnerBenchmarks, freeze_trajectories, workloads
 from orfit_bench.tracking.__main__ import main as tracking_command
 from orfit_bench.tracking.workloads import exactness
 from orfit_bench.tracking.workloads.rows import rows
@@ -251,3 +251,16 @@ def test_every_kernel_that_is_here_is_measured():
 def test_a_clock_of_cpu_time_that_stands_still_is_no_time_of_zero(monkeypatch):
     monkeypatch.setattr("orfit_bench.tracking.workloads.times.process_time", lambda: 7.0)
     assert Stopwatch().seconds() > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "reason"),
+    [
+        ({"methods": "lms"}, TypeError, "methods='lms', want a list of names"),
+        ({"backends": "numpy"}, TypeError, "backends='numpy', want a list of names"),
+        ({"trajectories": "trajectories.npz"}, ValueError, "want an absolute path, such as Path"),
+    ],
+)
+def test_attributes_that_asv_cannot_use_are_refused(given, error, reason):
+    with pytest.raises(error, match=f"Mine: .*{reason}"):
+        type("Mine", (LearnerBenchmarks,), given)

@@ -5,8 +5,16 @@ relative imports, and imports only names of orfit_bench that every commit has. `
 commit does not have; they are shown as n/a.
 """
 
-from .exactness import FLOOR, read_trajectories, stored_trajectory, trajectory_deviation
+from .exactness import (
+    FLOOR,
+    read_trajectories,
+    stored_trajectories,
+    stored_trajectory,
+    trajectory_deviation,
+    trajectory_of,
+)
 from .names import BACKENDS, FULL_SIZES, METHODS, QUICK_SIZE, Missing, broken, pairs
+from .rows import Array
 from .times import STARTS, reference_seconds, start_seconds
 from .workload import Workload
 
@@ -17,6 +25,7 @@ __all__ = [
     "METHODS",
     "QUICK_SIZE",
     "STARTS",
+    "Array",
     "Missing",
     "Workload",
     "broken",
@@ -24,6 +33,8 @@ __all__ = [
     "read_trajectories",
     "reference_seconds",
     "start_seconds",
+    "stored_trajectories",
     "stored_trajectory",
     "trajectory_deviation",
+    "trajectory_of",
 ]

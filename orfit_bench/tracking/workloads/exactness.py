@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -33,23 +34,39 @@ def relative(got: Array, want: Array) -> float:
 
 def stored_trajectory(method: str, source: Path | None = None) -> dict[str, Array]:
     """Return the stored trajectory of a method on the reference backend. Raises `Missing` if there is none."""
-    found = {name.partition("/")[2]: array for name, array in read_trajectories(source, f"{method}/").items()}
+    return trajectory_of(method, stored_trajectories(source))
+
+
+def stored_trajectories(source: Path | None = None) -> dict[str, Array]:
+    """Return the trajectories in a file, by default those of this package; raises as `read_trajectories`."""
+    source = source or TRAJECTORIES
+    return read_trajectories(source.read_bytes(), str(source))
+
+
+def trajectory_of(method: str, stored: dict[str, Array]) -> dict[str, Array]:
+    """Return the trajectory of a method from those of a file. Raises `Missing` if there is none."""
+    found = {name.removeprefix(f"{method}/"): a for name, a in stored.items() if name.startswith(f"{method}/")}
     if not found:
         raise Missing(f"no trajectory of {method} is stored: freeze it, in a commit of its own (docs/tracking.md)")
     return found
 
 
-def read_trajectories(source: Path | None = None, prefix: str = "") -> dict[str, Array]:
-    """Return the arrays of a file of trajectories whose names, "method/field", begin with the prefix.
+def read_trajectories(data: bytes, source: str) -> dict[str, Array]:
+    """Return the arrays of an .npz file of trajectories, by "method/rows/row/field".
 
-    Raises ValueError if the file cannot be read.
+    Raises ValueError, which names the source of the data, if they are anything else.
     """
-    source = source or TRAJECTORIES
     try:
-        with source.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files if name.startswith(prefix)}
+        if not data.startswith(b"PK"):
+            raise ValueError("it is no .npz file")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+        for name, array in found.items():
+            if name.count("/") != 3 or array.dtype.kind != "f" or not np.isfinite(array).all():
+                raise ValueError(f"got {name!r} of {array.dtype}, want finite numbers named method/rows/row/field")
     except Exception as error:  # NumPy raises many kinds for damaged files
         raise ValueError(
-            f"{source}: cannot be read as stored trajectories ({error}): restore it from an earlier commit, or freeze "
-            f"the methods again, in a commit of its own (docs/tracking.md)"
+            f"{source}: cannot be read as stored trajectories ({error}): restore it from an "
+            f"earlier commit, or freeze the methods again, in a commit of its own (docs/tracking.md)"
         ) from error
+    return found

@@ -100,6 +100,11 @@ def test_the_least_numbers_give_a_page(name, least, tmp_path):
     assert "<svg" in running.run(find(name), setup, tmp_path, isolate=False).page.read_text(encoding="utf-8")
 
 
+def test_the_setup_of_another_experiment_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"survey-figure-2: the setup is that of another experiment, .*'steps'"):
+        running.run(find("survey-figure-2"), make_setup(find("survey-figure-1")), str(tmp_path), isolate=False)
+
+
 @pytest.mark.parametrize(
     ("name", "learned", "protocol"),
     [

@@ -58,7 +58,7 @@ def reproduce(experiment: Experiment, request: Request) -> Reproduced:
 def run(
     procedure: Procedure,
     chosen: Setup,
-    folder: Path,
+    folder: str | Path,
     *,
     isolate: bool = True,
     fresh: bool = False,
@@ -68,9 +68,13 @@ def run(
 
     If a run was killed, the same call reuses the finished cells, unless `fresh`, and gives the same numbers.
     progress(done, all, last cell) is called once at the start and after each cell. Raises RuntimeError if a cell fails;
-    finished cells are kept. Raises UnavailableError immediately if matplotlib or Jinja is not installed.
+    finished cells are kept. Raises ValueError for the setup of another experiment, and UnavailableError immediately if
+    matplotlib or Jinja is not installed.
     """
     require()
+    if wrong := set(chosen.protocol) ^ set(procedure.protocol):
+        raise ValueError(f"{procedure.name}: the setup is that of another experiment, which differs in {sorted(wrong)}")
+    folder = Path(folder)
     make_folder(folder)
     first = chosen.data in ("its own", *procedure.data[:1])
     stem = procedure.name if first else f"{procedure.name}-{chosen.data}"
