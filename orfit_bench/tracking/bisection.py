@@ -18,7 +18,7 @@ Regressions = Mapping[tuple[str, Key], Verdict]
 def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -> str:
     """Return a sentence that names the first commit with one of the regressions found; "" if there are none.
 
-    Only quantities with a regression are measured. Commits that cannot be judged are skipped.
+    Only quantities with a regression are measured. Commits that cannot be measured are skipped.
     """
     regressions = {(f.metric, f.key): f.verdict for f in found if f.is_regression}
     if not regressions:
@@ -27,7 +27,7 @@ def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -
 
     def is_bad(sha: str) -> bool | None:
         try:
-            return judge(replace(narrowed, head=environment(root, sha)).compare(), regressions)
+            return has_regression(replace(narrowed, head=environment(root, sha)).compare(), regressions)
         except (ValueError, RuntimeError):  # it cannot be installed or imported
             return None
 
@@ -46,7 +46,7 @@ def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -
         )
     first, skipped = first_bad(commits, is_bad)
     subject = git(root, "show", "--no-patch", "--format=%h %s", first).strip()
-    return f"first bad commit: {subject}" + f" (or one of {skipped} before it that cannot be judged)" * bool(skipped)
+    return f"first bad commit: {subject}" + f" (or one of {skipped} before it that cannot be measured)" * bool(skipped)
 
 
 def narrow(gate: Gate, regressions: Regressions) -> Gate:
@@ -61,7 +61,7 @@ def narrow(gate: Gate, regressions: Regressions) -> Gate:
     )
 
 
-def judge(found: Sequence[Comparison], regressions: Regressions) -> bool | None:
+def has_regression(found: Sequence[Comparison], regressions: Regressions) -> bool | None:
     """Whether a commit has one of the regressions; None if it lacks some of their quantities for another reason."""
     verdicts = {(f.metric, f.key): f.verdict for f in found}
     if any(verdicts.get(what) == verdict for what, verdict in regressions.items()):

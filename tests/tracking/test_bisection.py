@@ -7,7 +7,7 @@ import pytest
 from helpers.gate import commit
 
 from orfit_bench.tracking import bisection
-from orfit_bench.tracking.bisection import first_bad, first_with_regression, judge, narrow
+from orfit_bench.tracking.bisection import first_bad, first_with_regression, has_regression, narrow
 from orfit_bench.tracking.commit_process import MeasureError
 from orfit_bench.tracking.comparison import Comparison
 from orfit_bench.tracking.environment import git
@@ -42,7 +42,7 @@ def regressions(**verdicts):
     return {(f.metric, f.key): f.verdict for f in found(**verdicts)}
 
 
-class TestJudge:
+class TestRegression:
     """A commit is bad if it has a regression found, and is skipped if it fails in another way."""
 
     @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ class TestJudge:
         ],
     )
     def test_worse(self, of_commit, want):
-        assert judge(found(**of_commit), regressions(latency="worse", import_seconds="worse")) is want
+        assert has_regression(found(**of_commit), regressions(latency="worse", import_seconds="worse")) is want
 
     def test_gone_and_broken(self):
-        assert judge(found(latency="same"), regressions(method="gone")) is False
-        assert judge(found(method="gone"), regressions(method="gone")) is True
-        assert judge(found(latency="worse"), regressions(latency="broken")) is False
-        assert judge(found(latency="broken"), regressions(latency="broken")) is True
+        assert has_regression(found(latency="same"), regressions(method="gone")) is False
+        assert has_regression(found(method="gone"), regressions(method="gone")) is True
+        assert has_regression(found(latency="worse"), regressions(latency="broken")) is False
+        assert has_regression(found(latency="broken"), regressions(latency="broken")) is True
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ class TestFirst:
         assert re.fullmatch("first bad commit: [0-9a-f]+ it is worse", search("same", "worse", "same again", "worse"))
 
     @pytest.mark.parametrize("skipped", ["cannot be installed", "cannot be imported", "broken", "gone"])
-    def test_commits_that_cannot_be_judged_are_counted(self, skipped, search):
+    def test_the_sentence_counts_commits_that_cannot_be_measured(self, skipped, search):
         sentence = search("same", "same", skipped, "worse")
-        assert re.fullmatch(r"first bad commit: \S+ \S.* \(or one of \d before it that cannot be judged\)", sentence)
+        assert re.fullmatch(r"first bad commit: \S+ \S.* \(or one of \d before it that cannot be measured\)", sentence)
 
     def test_a_branch_that_lacks_an_improvement_has_no_bad_commit(self, search, repository):
         (repository / "README.md").write_text("worse\n")
