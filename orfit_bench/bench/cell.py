@@ -23,7 +23,7 @@ from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import depends_on_seed, with_sampling
 from orfit_bench.spec import Data, Record
-from orfit_bench.spec.data import Rows
+from orfit_bench.spec.data import RowsAndTargets
 from orfit_bench.tables.columns import is_table
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
@@ -104,7 +104,7 @@ class Cell:
 def _read_only(data: Data) -> Data:
     """Views of the data that raise an error if a kernel writes to them; the arrays of the stream stay writable."""
 
-    def pair(rows: Rows | None) -> Rows | None:
+    def pair(rows: RowsAndTargets | None) -> RowsAndTargets | None:
         return None if rows is None else (read_only(rows[0]), read_only(rows[1]))
 
     X, y = read_only(data.X), read_only(data.y)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.spec.data import Data, Rows
+from orfit_bench.spec.data import Data, RowsAndTargets
 from orfit_bench.tables.row_labels import check_rows_agree
 
 ROWS = 10_000
@@ -92,7 +92,7 @@ class ErrorMeasure:
     has_targets: bool = True
     """Whether only rows with observed y count; otherwise all rows count."""
 
-    def mean(self, learner: Any, rows: Rows, name: str = "y") -> float:
+    def mean(self, learner: Any, rows: RowsAndTargets, name: str = "y") -> float:
         """Return the mean over the rows with observed y, which errors call `name`; NaN if there are none."""
         if not self.has_targets:
             rows = (rows[0], None)
@@ -103,7 +103,7 @@ class ErrorMeasure:
         errors = self._of_rows(learner, *rows, name)[observed(rows[1])]
         return float(errors.mean()) if len(errors) else float("nan")
 
-    def _mean_in_chunks(self, learner: Any, rows: Rows, name: str) -> float:
+    def _mean_in_chunks(self, learner: Any, rows: RowsAndTargets, name: str) -> float:
         """Return the mean over rows read from a file."""
         total, n = 0.0, 0
         for i, (X, y) in enumerate(Data(*rows).chunks(ROWS)):
@@ -124,7 +124,7 @@ class ErrorMeasure:
             counted = f" (rows are counted from row {first})" if first else ""
             raise kind(f"{name.removesuffix('y')}{error}{counted}") from error
 
-    def summary(self, learner: Any, rows: Rows, name: str = "y") -> float:
+    def summary(self, learner: Any, rows: RowsAndTargets, name: str = "y") -> float:
         """Return the mean, or its root if `root` is set."""
         mean = self.mean(learner, rows, name)
         return float(np.sqrt(mean)) if self.root else mean

@@ -109,11 +109,8 @@ def _of_function(name: str, args: Any, result: Any) -> float:
         return float(_size(args[0]))
     if name in ("outer", "kron"):
         return float(_size(result))
-    if name in (
-        "einsum",
-        "tensordot",
-        "multi_dot",
-    ):  # at most one operation per entry of the operands and the result
+    if name in ("einsum", "tensordot", "multi_dot"):
+        # at most one operation per entry of the operands and the result
         operands = [a for a in _flat(args) if hasattr(a, "shape")]
         return float(max(math.prod(map(_size, operands)) * max(_size(result), 1), 1) ** 0.5 * 2)
     return float(_size(result))

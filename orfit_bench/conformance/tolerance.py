@@ -31,7 +31,7 @@ N_LARGE, N_SMALL = 2, 5
 """Number of perturbations of each size: a single one can miss the sensitive direction or one side of a cut-off."""
 N_MORE = 16
 """Number of additional perturbations if a deviation exceeds the bound of the first ones."""
-BOTH = 2
+N_RESULTS = 2
 """Two results are compared, each of which may differ from the exact result by the bound."""
 ROUNDINGS_PER_ROW = 8
 """Operations of a step on single numbers, in addition to those for each feature: error, gain, weight, settings."""
@@ -47,9 +47,9 @@ def tolerance(
 ) -> float:
     """The bound on the deviation after these rows. The condition number is measured only as precisely as needed."""
     n = chunk.X.size + ROUNDINGS_PER_ROW * max(1, len(chunk.X))
-    limit = BOTH * bound(context.dtype, n, 1.0, 1)
+    limit = N_RESULTS * bound(context.dtype, n, 1.0, 1)
     for condition in conditions(context, chunk, learn) if found > limit else ():
-        limit = BOTH * bound(context.dtype, n, condition, 1)
+        limit = N_RESULTS * bound(context.dtype, n, condition, 1)
         if found <= limit:
             break
     return limit

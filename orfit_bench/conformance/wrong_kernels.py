@@ -88,9 +88,8 @@ class WrongKernel:
         for name, old in before.items():
             new = getattr(s, name)
             new[...] = old + self._factor * (new - old)
-            if (
-                math.prod(old.shape) and not np.abs(to_host(new)).max() < LARGEST
-            ):  # LAPACK may not return from an infinite matrix
+            # LAPACK may not return from an infinite matrix
+            if math.prod(old.shape) and not np.abs(to_host(new)).max() < LARGEST:
                 new[...] = old
         return result
 

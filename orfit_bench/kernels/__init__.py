@@ -6,12 +6,13 @@
 - `filtering`: one step of a filter, and the variance that a transition restores;
 - `layers`: the weights and arrays of a network's layers, projections, propagated errors;
 - `linalg`: matrix factors that LAPACK does not return directly;
+- `regularized_inverse`: A'(A A' + eps I)^+ for the rows of affine projection;
 - `loops`: `learn` and `step` of a kernel, made from the update of one step;
 - `fleets`: a step of many members of a fleet at once;
 - `limited_memory`: which directions a limited memory keeps, and how exact they are;
 - `threads`: the number of threads that BLAS uses.
 
-The functions know arrays only: no learner, no settings, no backend. Some use the array library of their arguments, as
-those of `layers` and `loops` do, or take it as an argument; the others take NumPy arrays. A rule itself is not shared:
-each backend has its own code for it, so that comparing two backends compares two computations.
+The functions know arrays and the parameters of a step: no learner, no backend. Some use the array library of their
+arguments, as those of `layers` and `loops` do, or take it as an argument; the others take NumPy arrays. A rule itself
+is not shared: each backend has its own code for it, so that comparing two backends compares two computations.
 """

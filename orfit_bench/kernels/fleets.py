@@ -12,13 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.kernels.guards import is_degraded
 from orfit_bench.spec.kernel_arguments import FleetParams, State
 
 Array = NDArray[Any]
 Learn = Callable[[Any, Array, Array, Any, Array | None], int]
 FleetLearn = Callable[[Any, Array, Array, Any, Array | None], Array]
 Step = Callable[[Any, Array, Array, Any, Array, Array], Array]
-"""step(s, x, e, p, j, row): members j learn a row each, x (m, d) with errors e (m, r); returns which applied it."""
+"""step(s, x, e, p, j, row): members learn a row each, x (m, d) with errors e (m, r); returns which applied it.
+
+`j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+"""
 StepOnTargets = Callable[[Any, Array, Array, Any, Array, Array, Array | None], Array]
 """step(s, x, y, p, j, row, out): the same with targets y (m, r); predictions go to out[row] unless out is None."""
 
@@ -151,7 +155,6 @@ def measure_innovations(
     rounding, cancellation = info.eps * np.vecdot(np.abs(x), widest) ** 2 / S, info.eps * S / left
     accepted = (S > 0) & (noise * (1 - info.eps**0.5) <= S)
     accepted &= (rounding <= max_rounding) & (cancellation <= max_cancellation)
-    wound_up = widest.max(axis=1) > float(info.max) ** 0.25
-    degraded = (rounding > info.eps**0.5) | (cancellation > info.eps ** (1 / 3)) | wound_up
+    degraded = is_degraded(rounding, cancellation, widest.max(axis=1), P.dtype)
     deviation = np.sqrt(np.where(S > 0, S, 1))
     return Innovations(U / deviation[:, None], deviation, accepted, degraded)

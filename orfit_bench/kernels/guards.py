@@ -160,10 +160,18 @@ def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining:
     rounding = info.eps * (terms / np.diagonal(S).real).max()
     cancellation = info.eps * reductions(terms, L, remaining).max()
     together = info.eps * joint_reduction(L, remaining)
-    wound_up = deviations.max() > float(info.max) ** 0.25
-    degraded = rounding > info.eps**0.5 or max(cancellation, together) > info.eps ** (1 / 3) or wound_up
+    degraded = is_degraded(rounding, max(cancellation, together), deviations.max(), S.dtype)
     accepted = rounding <= limits.max_rounding and cancellation <= limits.max_cancellation
     return Precision(bool(degraded), not accepted)  # so that NaN refuses
+
+
+def is_degraded(rounding: Any, cancellation: Any, deviation: Any, dtype: np.dtype[Any]) -> Any:
+    """Whether half of the digits of S, or two thirds of those of P, are lost, or P is wound up; entry by entry.
+
+    `deviation` is the largest standard deviation in P.
+    """
+    info = np.finfo(dtype)
+    return (rounding > info.eps**0.5) | (cancellation > info.eps ** (1 / 3)) | (deviation > float(info.max) ** 0.25)
 
 
 def measure_root_precision(size: Array, J: Array, T: Array, remaining: Array, limits: Limits) -> Precision:

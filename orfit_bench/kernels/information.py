@@ -112,7 +112,7 @@ def _syrk(dtype: str) -> Any:
     return get_blas_funcs("herk" if dtype in "FD" else "syrk", dtype=np.dtype(dtype))
 
 
-def is_bounded(L: Array, m: Array, energy: float, Y: Array) -> bool:
+def sums_stay_finite(L: Array, m: Array, energy: float, Y: Array) -> bool:
     """Whether no sum comes near overflow for rows of this total energy, in whatever order they are added."""
     largest = L.diagonal().real.max() + energy, np.abs(m).max() + math.sqrt(energy * float(np.vdot(Y, Y).real))
     return all(bool(size < np.finfo(L.dtype).max / 4) for size in largest)  # infinite or NaN if a product overflows
@@ -129,7 +129,7 @@ def add_many_rows(L: Array, m: Array, X: Array, Y: Array) -> bool:
     m += X.conj().T @ Y
     before, after = (float(a.diagonal().real.sum()) for a in (old[0], L))
     rounding = len(X) * float(np.finfo(L.dtype).eps) * after  # which may be more than what was gained
-    if is_bounded(*old, abs(after - before) + rounding, Y):
+    if sums_stay_finite(*old, abs(after - before) + rounding, Y):
         return True
     L[...], m[...] = old
     return False

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
 Array = NDArray[Any]
-RENEWAL_PERIOD = 97
+ORTHONORMALIZATION_PERIOD = 97
 """Steps between orthonormalizations of a basis that every step rotates: each rotation adds rounding errors.
 
 It is a prime, so that these steps do not coincide with the period of a stream (docs/decisions/0012).

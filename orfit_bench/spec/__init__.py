@@ -1,6 +1,6 @@
 """The contract: what a method, a state, a backend, a model, a stream, a metric and an experiment are.
 
-It computes nothing and imports nothing heavy: a plugin may import it at start-up.
+It imports nothing heavy, so a plugin may import it at start-up.
 """
 
 from orfit_bench.spec.backend import REFERENCE, Absent, Backend, Override

@@ -15,7 +15,7 @@ from orfit_bench.tables.row_selection import take_rows
 
 Array = NDArray[Any]
 Pair = tuple[Array, Array]
-Rows = tuple[Array, Array | None]
+RowsAndTargets = tuple[Array, Array | None]
 """X and y; y is None if the stream has no targets."""
 
 
@@ -50,8 +50,8 @@ class Data:
 
     X: Array
     y: Array | None = None
-    test: Rows | None = None
-    validation: Rows | None = None
+    test: RowsAndTargets | None = None
+    validation: RowsAndTargets | None = None
     tasks: tuple[int, ...] = ()
     feature_names: tuple[str, ...] = ()
 
@@ -82,13 +82,53 @@ class Data:
         """The number of entries of X."""
         return math.prod(self.X.shape)
 
-    def cut(self, start: int, stop: int) -> Rows:
-        """The rows from start to before stop."""
+    def cut(self, start: int, stop: int) -> RowsAndTargets:
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        start, stop : int
+            The first of them, and the first one after them.
+
+        Returns
+        -------
+        X, y : array
+            Rows (stop - start, d) and their targets; None for a stream without targets.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = Data(np.ones((4, 2)), np.arange(4.0)).cut(1, 3)
+        >>> X.shape, y
+        ((2, 2), array([1., 2.]))
+        """
         piece = slice(start, stop)
         return take_rows(self.X, piece), None if self.y is None else take_rows(self.y, piece)
 
-    def chunks(self, rows: int) -> Iterator[Rows]:
-        """The stream in order, `rows` >= 1 at a time (else ValueError); the last chunk may be shorter."""
+    def chunks(self, rows: int) -> Iterator[RowsAndTargets]:
+        """Iterate over the stream in order.
+
+        Parameters
+        ----------
+        rows : int
+            Number of rows of each chunk, at least 1; the last chunk may be shorter.
+
+        Yields
+        ------
+        X, y : array
+            As from `cut`.
+
+        Raises
+        ------
+        ValueError
+            If `rows` is no such number.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> [y.tolist() for _, y in Data(np.ones((3, 2)), np.arange(3.0)).chunks(2)]
+        [[0.0, 1.0], [2.0]]
+        """
         if not isinstance(rows, Integral) or rows < 1:
             raise ValueError(f"chunks: rows={rows!r}, want an integer of at least 1")
         for i in range(0, len(self.X), rows):
@@ -113,7 +153,7 @@ def _check_names(names: tuple[str, ...], shape: tuple[int, ...]) -> None:
         raise ValueError(f"feature_names: got {len(names)} names, want {shape[1]}, one for each column of X")
 
 
-def _check_part(name: str, part: Rows, data: Data) -> None:
+def _check_part(name: str, part: RowsAndTargets, data: Data) -> None:
     """ValueError unless test or validation rows have as many features and outputs as the rows to learn."""
     if not isinstance(part, (tuple, list)) or len(part) != 2:
         raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")

@@ -69,7 +69,23 @@ class Experiment:
             raise TypeError(f"experiment {self.name!r}: data={self.data!r}, want a tuple of names")
 
     def reproduce(self, request: Request) -> Reproduced:
-        """Run the experiment. Raises UnavailableError if its runner cannot be imported."""
+        """Run the experiment.
+
+        Parameters
+        ----------
+        request : Request
+            The data, the number of runs and the folder.
+
+        Returns
+        -------
+        Reproduced
+            The files of the results and of the page.
+
+        Raises
+        ------
+        UnavailableError
+            If its runner cannot be imported.
+        """
         module, _, function = self.runner.partition(":")
         try:
             run: Reproduce = getattr(importlib.import_module(module), function)

@@ -19,7 +19,8 @@ class Kernel(Protocol):
     learn         every method except layered ones
     update        methods with KernelSpec(models=True), and layered ones
     step          methods with KernelSpec(blocks=True)
-    ahead, store  methods with `lookahead`, with `needs_post_step_gradients`
+    ahead         methods with KernelSpec(lookahead=True)
+    store         methods with KernelSpec(needs_post_step_gradients=True)
     solve         methods with StateSpec(solution=...)
     predict_step  filters
     rts_smooth    filters, unless LACKS names "smoothing"

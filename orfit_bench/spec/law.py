@@ -58,7 +58,26 @@ class Measured(NamedTuple):
 
 
 def measure_claim(wrong: int, rows: Rows) -> Measured:
-    """Measure a claim that either holds or does not: the deviation is infinite if it fails in any case."""
+    """Measure a claim that either holds or does not.
+
+    Parameters
+    ----------
+    wrong : int
+        The number of cases in which it does not hold.
+    rows : Rows
+        The rows of the law.
+
+    Returns
+    -------
+    Measured
+        An infinite deviation if the claim fails in any case, else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measure_claim(0, Rows(np.ones((5, 1)), np.ones(5), seed=0)).deviation
+    0.0
+    """
     return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0, int(wrong))
 
 
@@ -128,16 +147,55 @@ SAFETY_FACTOR = 8.0
 
 
 def bound(dtype: DTypeLike, n: int, condition: float, exponent: int) -> float:
-    """The allowed rounding error, c eps cond^k sqrt(n): a random walk of n roundings, amplified by the solve.
+    """Return the allowed rounding error, c eps cond^k sqrt(n).
 
+    Parameters
+    ----------
+    dtype : dtype
+        The dtype of the learner.
+    n : int
+        The number of roundings, usually of rows.
+    condition : float
+        The condition number of the problem.
+    exponent : int
+        The power k of the condition number, see `Law`.
+
+    Returns
+    -------
+    float
+        The largest relative deviation that rounding explains: a random walk of n roundings, amplified by the solve.
+
+    Notes
+    -----
     A product of complex numbers has a relative error of up to sqrt(5) eps (Brent, Percival and Zimmermann 2007).
+
+    Examples
+    --------
+    >>> bound("float64", 100, 10.0, 1) < 1e-12 < bound("float32", 100, 10.0, 1)
+    True
     """
     eps = np.finfo(dtype).eps * (np.sqrt(5) if np.dtype(dtype).kind == "c" else 1)
     return float(SAFETY_FACTOR * eps * condition**exponent * np.sqrt(n))
 
 
 def nan_max(*deviations: float) -> float:
-    """The largest of several deviations; infinite if one is NaN, which max() would ignore."""
+    """Return the largest of several deviations.
+
+    Parameters
+    ----------
+    *deviations : float
+        At least one.
+
+    Returns
+    -------
+    float
+        Infinite if one of them is NaN, which max() might ignore.
+
+    Examples
+    --------
+    >>> nan_max(1.0, 2.0), nan_max(1.0, float("nan"))
+    (2.0, inf)
+    """
     return float("inf") if np.isnan(deviations).any() else float(max(deviations))
 
 
@@ -148,7 +206,23 @@ def to_numpy64(a: object) -> Any:
 
 
 def deviation(got: object, want: object) -> float:
-    """max |got - want| / max |want|; infinite if `got` is not finite or has another shape."""
+    """Return the relative deviation max |got - want| / max |want|.
+
+    Parameters
+    ----------
+    got, want : array_like
+        Arrays of any backend; got is compared with want.
+
+    Returns
+    -------
+    float
+        Infinite if `got` is not finite or has another shape; absolute if `want` is zero.
+
+    Examples
+    --------
+    >>> deviation([1.0, 2.0], [1.0, 4.0]), deviation([1.0], [1.0, 2.0])
+    (0.5, inf)
+    """
     a, b = to_numpy64(got), to_numpy64(want)
     if a.shape != b.shape or not np.isfinite(a).all():
         return float("inf")

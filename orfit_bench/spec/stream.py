@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orfit_bench.errors import with_place
-from orfit_bench.spec.data import Array, Data, Pair, Rows, refuse_empty, without_slices
+from orfit_bench.spec.data import Data, refuse_empty, without_slices
 from orfit_bench.spec.kinds import KindName
 from orfit_bench.spec.probing import reason_of
 from orfit_bench.spec.setting import Setting, check_settings
-
-__all__ = ["OFFERS", "Array", "Data", "Offers", "Pair", "Rows", "Stream"]
-"""Includes the types that `Data` is made of, which other modules import from here."""
 
 Offers = Literal["numbers", "labels", "rows", "integers", "gaps"]
 OFFERS: dict[str, tuple[KindName, ...]] = {

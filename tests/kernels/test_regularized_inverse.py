@@ -24,8 +24,22 @@ def solve(M: list[list[Fraction]], b: list[Fraction]) -> list[Fraction]:
     return [rows[i][-1] / rows[i][i] for i in range(len(rows))]
 
 
+def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Standard normal numbers; complex ones have two such parts."""
+    numbers = rng.standard_normal(shape)
+    return (numbers + 1j * rng.standard_normal(shape) if dtype is np.complex128 else numbers).astype(dtype)
+
+
+def in_real_numbers(solve_real: Any, A: Any, b: Any, eps: float) -> Any:
+    """The solution for complex A and b, from that of the real equations of their real and imaginary parts."""
+    found = solve_real(np.block([[A.real, -A.imag], [A.imag, A.real]]), np.concatenate([b.real, b.imag]), eps)
+    return found[: A.shape[1]] + 1j * found[A.shape[1] :]
+
+
 def exact(A: Any, b: Any, eps: float) -> Any:
-    """A'(A A' + eps I)^-1 b."""
+    """A^H (A A^H + eps I)^-1 b."""
+    if np.iscomplexobj(A):
+        return in_real_numbers(exact, A, b, eps)
     rows = [[Fraction(float(a)) for a in row] for row in A]
     M = [[sum(a * c for a, c in zip(x, y, strict=True)) + (i == j) * Fraction(eps) for j, y in enumerate(rows)]
          for i, x in enumerate(rows)]  # fmt: skip
@@ -40,11 +54,11 @@ def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: An
     if k > p and (not eps or dtype is np.float32):
         pytest.skip("the products of more rows than columns have no inverse, or none with digits in single precision")
     rng = np.random.default_rng(k)
-    A = np.array([rng.standard_normal((k, p)) * 10.0 ** rng.uniform(-6, 6, (k, 1)) for _ in range(20)]).astype(dtype)
-    b = (A @ rng.standard_normal((p, 1))).astype(dtype)
+    A = (draw(rng, (20, k, p), dtype) * 10.0 ** rng.uniform(-6, 6, (20, k, 1))).astype(dtype)
+    b = (A @ draw(rng, (p, 1), dtype)).astype(dtype)
     found = regularized_inverse(A, np.full(20, eps)).times(b)
     for one, rows, right in zip(found, A, b, strict=True):
-        want = exact(rows.real, right[:, 0].real, eps)
+        want = exact(rows, right[:, 0], eps)
         alone = regularized_inverse(rows, eps).times(right)
         bound = 1e6 * np.finfo(dtype).eps * abs(want).max()
         assert abs(one[:, 0] - want).max() <= bound
@@ -57,16 +71,18 @@ def test_small_rows_count_among_large_ones(k: int, p: int, eps: float, dtype: An
 def test_rows_far_below_eps_keep_all_digits(k: int, p: int, size: float, eps: float, dtype: Any) -> None:
     """One of the rows is zero, so that the others are divided by their sizes."""
     rng = np.random.default_rng(k)
-    A, b = (size * rng.standard_normal((k, p))).astype(dtype), rng.standard_normal((k, 1)).astype(dtype)
+    A, b = (size * draw(rng, (k, p), dtype)).astype(dtype), draw(rng, (k, 1), dtype)
     A[0] = 0
     with np.errstate(divide="ignore"):
         got = regularized_inverse(A, eps).times(b)[:, 0]
-    want = exact(A.real, b[:, 0].real, eps)
+    want = exact(A, b[:, 0], eps)
     assert abs(got - want).max() <= 1000 * np.finfo(dtype).eps * abs(want).max()
 
 
 def exact_by_columns(A: Any, b: Any, eps: float) -> Any:
-    """(A'A + eps I)^-1 A'b, the equivalent form for more rows than columns."""
+    """(A^H A + eps I)^-1 A^H b, the equivalent form for more rows than columns."""
+    if np.iscomplexobj(A):
+        return in_real_numbers(exact_by_columns, A, b, eps)
     columns = [[Fraction(float(a)) for a in column] for column in A.T]
     M = [[sum(map(operator.mul, x, y)) + (i == j) * Fraction(eps) for j, y in enumerate(columns)]
          for i, x in enumerate(columns)]  # fmt: skip
@@ -82,12 +98,12 @@ def exact_by_columns(A: Any, b: Any, eps: float) -> Any:
 def test_many_rows_of_any_size_keep_nearly_all_digits(k: int, p: int, dtype: Any, spread: int, eps: float) -> None:
     rng = np.random.default_rng(k)
     sizes = 10.0 ** rng.uniform(-spread, spread, (10, k, 1))
-    A = (rng.standard_normal((10, k, p)) * sizes).astype(dtype)
-    b = (A @ rng.standard_normal((p, 1)) + 1e-3 * sizes * rng.standard_normal((10, k, 1))).astype(dtype)
+    A = (draw(rng, (10, k, p), dtype) * sizes).astype(dtype)
+    b = (A @ draw(rng, (p, 1), dtype) + 1e-3 * sizes * draw(rng, (10, k, 1), dtype)).astype(dtype)
     found = regularized_inverse(A, np.full(10, eps)).times(b)
     assert found.dtype == dtype
     for one, rows, right in zip(found, A, b, strict=True):
-        want = exact_by_columns(rows.real, right[:, 0].real, eps)
+        want = exact_by_columns(rows, right[:, 0], eps)
         alone = regularized_inverse(rows, eps).times(right)
         for got in (one, alone):
             assert abs(got[:, 0] - want).max() <= 200 * np.finfo(dtype).eps * abs(want).max()
@@ -154,7 +170,7 @@ def test_a_zero_row_has_no_part_in_the_others() -> None:
 def test_windows_keep_their_digits_whatever_the_others_are(eps: float, dtype: Any) -> None:
     """Rows far from dependent, nearly dependent, tiny, huge, uneven and zero rows in one call."""
     rng = np.random.default_rng(0)
-    A = rng.standard_normal((9, 3, 20))
+    A = draw(rng, (9, 3, 20), dtype).astype(np.result_type(dtype, float))
     A[1, 1] = A[1, 0] + 1e-2 * A[1, 1]
     A[2] *= 1e-12
     A[3] *= 1e12
@@ -162,12 +178,12 @@ def test_windows_keep_their_digits_whatever_the_others_are(eps: float, dtype: An
     A[5, 2] *= 1e6
     A[6, 2] = A[6, 0] + A[6, 1] + 1e-2 * A[6, 2]
     A[7] *= 1e-160 if dtype is np.float64 else 1e-20
-    A, b = A.astype(dtype), rng.standard_normal((9, 3, 1)).astype(dtype)
+    A, b = A.astype(dtype), draw(rng, (9, 3, 1), dtype)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         found = regularized_inverse(A, np.full(9, eps)).times(b)
         for one, rows, right in zip(found, A, b, strict=True):
             nonzero = np.abs(rows).any(axis=1)
-            want = exact(rows[nonzero].real, right[nonzero, 0].real, eps)
+            want = exact(rows[nonzero], right[nonzero, 0], eps)
             assert abs(one[:, 0] - want).max() <= 2e5 * np.finfo(dtype).eps * abs(want).max()
 
 

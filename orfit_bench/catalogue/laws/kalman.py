@@ -138,9 +138,8 @@ def _measure_exact_directions(create: Any) -> Measured:
         known = np.linalg.pinv(A[:n])
         worst = nan_max(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
         worst = nan_max(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
-        worst = nan_max(
-            worst, float(state["precision_lost"].values)
-        )  # no precision is lost in directions known to rounding
+        # no precision is lost in directions known to rounding
+        worst = nan_max(worst, float(state["precision_lost"].values))
     padded_state = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
     worst = nan_max(worst, deviation(padded_state["mean"].values[:, 0], 2 * A[1]))
     return Measured(worst, 12, condition(A))

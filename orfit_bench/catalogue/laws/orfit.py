@@ -1,4 +1,4 @@
-"""Laws of ORFit: theorems of the theses about its weights; theorems about its memory are in `orfit_memory`."""
+"""Laws of ORFit: theorems of the thesis about its weights; theorems about its memory are in `orfit_memory`."""
 
 from __future__ import annotations
 

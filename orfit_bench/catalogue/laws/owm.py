@@ -85,10 +85,11 @@ def _information_rows(A: Array) -> Array:
     return weighted_rows(A, A, SETTINGS["ridge"], SETTINGS["forgetting_factor"])[0]
 
 
+SOURCE = "survey, EBP and OWM, interpreted in docs/decisions/0017"
 LAWS = (
-    Law(one_layer_equals_rls, "survey, EBP and OWM read with one layer; thesis, eq. (2.2)", exponent=2),
-    Law(layer_p_is_inverse_information, "survey, EBP and OWM as read; eq. (10) and (12)", exponent=2),
-    Law(layer_warns_on_precision_loss, "docs/decisions/0004, on survey, EBP and OWM as read", exponent=0, shape="own"),
-    Law(overflowing_step_is_refused, "survey, EBP and OWM as read", exponent=0, shape="own"),
-    Law(gradient_times_inverse_information, "survey, EBP and OWM as read", exponent=2),
+    Law(one_layer_equals_rls, f"{SOURCE}, for one layer; thesis, eq. (2.2)", exponent=2),
+    Law(layer_p_is_inverse_information, f"{SOURCE}; eq. (10) and (12)", exponent=2),
+    Law(layer_warns_on_precision_loss, "docs/decisions/0004, on EBP and OWM of the survey", exponent=0, shape="own"),
+    Law(overflowing_step_is_refused, SOURCE, exponent=0, shape="own"),
+    Law(gradient_times_inverse_information, SOURCE, exponent=2),
 )

@@ -107,9 +107,8 @@ def iterate_averages(create: Any, rows: Rows) -> Measured:
     steps = np.full(n, 0.5 / (X * X).sum(1).max())
     L = error_system(X, steps)
     moves = steps[:, None] * np.linalg.solve(L, y)[:, None] * X
-    W = np.vstack([np.zeros(X.shape[1]), np.cumsum(moves, axis=0)])[
-        :n
-    ]  # w_1 .. w_n; no gradient was evaluated at w_(n+1)
+    # w_1 .. w_n; no gradient was evaluated at w_(n+1)
+    W = np.vstack([np.zeros(X.shape[1]), np.cumsum(moves, axis=0)])[:n]
     power = {"power": {"eta0": 2.0, "power": 0.5}}
     for settings, a in (
         ({"averaging": "uniform"}, np.ones(n)),

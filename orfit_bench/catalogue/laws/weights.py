@@ -114,7 +114,7 @@ def weights_are_repeated_steps(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(final_weights(learner), want), len(which), condition(error_system(X[which], step * part)))
 
 
-SOURCE = "least-squares notes, weighted least squares"
+SOURCE = "docs/decisions/0048, on thesis, eq. (2.2)"
 OF_SQUARED_ERRORS = (
     Law(weights_multiply_squared_errors, SOURCE, exponent=2),
     Law(integer_weight_is_repetition, SOURCE, exponent=2),

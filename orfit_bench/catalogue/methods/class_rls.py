@@ -36,7 +36,7 @@ METHOD = Method(
     "distribution nearest to the least-squares scores, whereas softmax and sgd with the logistic loss model "
     "probabilities. There are many features: each row costs O(d^2) operations.",
     formulas="y = the unit vector of the label's class; a new class adds a zero column to w\n"
-    "P x: the gain's direction, s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"
+    "s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"
     "minimizes sum_i ff^(t-i) |y_i - w'x_i|^2 + ff^t ridge |w|^2 over steps i",
     source="survey, (D-RLS) with eq. (11) and (12), new columns starting at zero",
     kind="classification",

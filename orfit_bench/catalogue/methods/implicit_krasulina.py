@@ -27,7 +27,7 @@ METHOD = Method(
     "and you need a known tracking rate: C is not normalized, and the effective step depends on its scale.",
     formulas="x = C^+ y\nC <- C - step/(1 + step |x|^2) (C x - y) x' for one row\n"
     "C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 for the N columns of Y, X = C^+ Y\nnothing is centred",
-    source="Krasulina paper, eq. (12) and (13) (corrected: Algorithm 1 hands its rank-one change on with a minus)",
+    source="Krasulina paper, eq. (12) and (13); (C'C)^-1 as in Efficient Implementation",
     kind="subspace",
     settings=step_settings(0.01),
     state=StateSpec(

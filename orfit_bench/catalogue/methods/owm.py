@@ -44,7 +44,7 @@ METHOD = Method(
     formulas="a: input of layer l, Delta_l: change of Theta_l by gradient descent on |y - f|^2 / 2 with step 1\n"
     "P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff, for all layers l\n"
     "Theta_l <- Theta_l + step P_l Delta_l, with the new P_l",
-    source="survey, EBP and OWM, named there without formulas: a reading (docs/decisions/0017-layer-wise-rls.md)",
+    source="survey, EBP and OWM, named there without formulas: our interpretation, docs/decisions/0017",
     settings=(
         Setting(
             "step_size",

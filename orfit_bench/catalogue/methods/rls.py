@@ -119,7 +119,7 @@ METHOD = Method(
     avoid_when="There are many features: each row costs O(d^2) operations and P holds d^2 numbers; lms, nlms or sgd "
     "cost O(d). Forgetting is used while some directions are rarely excited: P grows there until precision is lost, "
     "unless forgetting is 'directional'.",
-    formulas="P x: the gain's direction, s = ff + x'P x\nw <- w + P x e / s\nP <- (P - P x x'P / s) / ff\n"
+    formulas="s = ff + x'P x\nw <- w + P x e / s\nP <- (P - P x x'P / s) / ff\n"
     "minimizes sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
     source="thesis, section 2.2; least-squares notes; slides; survey, RLS-(beta, lambda): beta = ff, lambda = ridge",
     settings=(

@@ -157,7 +157,8 @@ METHOD = Method(
     "  epsilon_insensitive  max(0, |e| - epsilon); 0 at |e| = epsilon\n"
     "  quantile             tau e above, (tau - 1) e below; 0 at e = 0\n"
     "  cross_entropy        -sum_k y_k log q_k, q_k = exp(f_k) / sum_j exp(f_j), y the probabilities of the classes",
-    source="slides, SGD beyond least square to SGD convergence (minus the gradient; means divided by their weights)",
+    source="slides, SGD beyond least square to SGD convergence (corrected: steps against the gradient, and means "
+    "divided by the sum of the weights)",
     settings=(
         Setting(
             "loss",

@@ -39,5 +39,6 @@ RECURRING = Stream(
         OUTPUTS,
         SEED,
     ),
-    source="L. Peng, R. Vidal, Mathematics of Continual Learning, 2025, Definition 1 under Assumption 1",
+    source="L. Peng, R. Vidal, Mathematics of Continual Learning, 2025, Definition 1, for rows with a common exact "
+    "solution (Assumption 1 itself excludes repeated rows)",
 )

@@ -21,7 +21,7 @@ MORE, LESS = 64, 8
 A cost is declared to leading order and for the best grouping of rows into blocks; a factorization counts up to 25 times
 the cube of its size.
 """
-BOTH = 32
+SINGLE_ROW_FACTOR = 32
 """The factor for a single row in both directions, since a method can leave much of its work to later rows."""
 MANY = 512
 """Number of features with which a cost with another power of d differs by more than these factors."""
@@ -91,7 +91,7 @@ def row_of_many_features_costs_as_declared(context: CheckContext) -> None:
     Counted.flops = 0.0
     context.learn(learner, chunk.cut(1, 2))
     flops, floats = (f(*_arguments(context, MANY, rows=2)) for f in (cost.flops, cost.floats))
-    _ensure_near(f"a row of {MANY} features", Counted.flops, flops, BOTH, BOTH)
+    _ensure_near(f"a row of {MANY} features", Counted.flops, flops, SINGLE_ROW_FACTOR, SINGLE_ROW_FACTOR)
     least = min(MANY, sum(math.prod(a.shape) for a in arrays_of(learner))) / LESS
     what = f"for a row of {MANY} features Cost.floats declares {floats:.0f} numbers"
     ensure(floats >= least, f"{what}: declare at least {math.ceil(least)}")

@@ -48,11 +48,6 @@ def new_members(context: CheckContext) -> list[Any]:
     return [context.create() for _ in range(MEMBERS)]
 
 
-def learn_fleet(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
-    """Learn; a subspace has no targets."""
-    fleet.partial_fit(X, y, which=which)
-
-
 def compare_members(
     context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str, rows: Sequence[Array] = ()
 ) -> Deviation:
@@ -73,7 +68,8 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
     This also holds for a fleet that was restored from its state.
     """
     alone = new_members(context)
-    fleet, chunk = stack(alone), context.rows(n=6 * MEMBERS)
+    fleet: Any = stack(alone)
+    chunk = context.rows(n=6 * MEMBERS)
     X = np.array(chunk.X)
     X[::6, 0] = 0  # the first rows lack a feature, so that products with a diagonal P have an exact zero
     chunk = chunk.with_rows(X)
@@ -84,7 +80,8 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
         if len(own):
             context.learn(learner, chunk.map(partial(np.take, indices=own, axis=0)))
     for lo, hi in CALLS:
-        learn_fleet(fleet, chunk.X[lo:hi], None if chunk.y is None else chunk.y[lo:hi], which[lo:hi])
+        part = chunk.cut(lo, hi)
+        fleet.partial_fit(part.X, part.y, which=which[lo:hi])
     fleet = restore(fleet.state())
     uneven = compare_members(context, fleet, alone, chunk, "rows of unequal number", rows)
     rows = [np.append(own, 6 * i + np.arange(6)) for i, own in enumerate(rows)]
@@ -93,7 +90,7 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
     each = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
     for lo, hi in ((0, 3), (3, 4), (4, 5), (5, 6)):
         part = each.map(partial(rows_of_call, lo, hi))
-        learn_fleet(fleet, part.X, part.y)
+        fleet.partial_fit(part.X, part.y)
     equal = compare_members(context, fleet, alone, chunk, "rows of equal number", rows)
     return worst([uneven, equal, compare_many_members(context, ((0, 1), (1, 3)))])
 
@@ -106,7 +103,7 @@ def compare_many_members(context: CheckContext, calls: Sequence[tuple[int, int]]
     fleet = stack([context.create()] * MANY_MEMBERS)
     for lo, hi in calls:
         part = each.map(partial(rows_of_call, lo, hi))
-        learn_fleet(fleet, part.X, part.y)
+        fleet.partial_fit(part.X, part.y)
     found = []
     for i in COMPARED:
         own = chunk.cut(n * i, n * i + n)
@@ -155,7 +152,7 @@ def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
     which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
     none = chunk.cut(0, 0)
     for rows, of in ((chunk, which), (none, which[:0]), (chunk, which[::-1])):
-        learn_fleet(fleet, rows.X, rows.y, of)
+        fleet.partial_fit(rows.X, rows.y, which=of)
         for i, learner in enumerate(alone):
             mine = np.flatnonzero(of == i)
             if len(mine):
@@ -226,7 +223,7 @@ def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
     """Let a fleet learn rows, and return the members that refuse one."""
     try:
         with np.errstate(all="ignore"):
-            learn_fleet(fleet, X, y)
+            fleet.partial_fit(X, y)
     except DivergedError as error:
         return list(error.members)
     return []

@@ -12,7 +12,6 @@ from orfit_bench.conformance.checks.fleets import (
     MEMBERS,
     compare_members,
     ensure_same_refusals,
-    learn_fleet,
     members_that_refuse,
     needs_fleets,
     new_members,
@@ -46,7 +45,7 @@ def fleet_members_join_one_by_one(context: CheckContext) -> Deviation:
 
 def _learn_a_row_each(context: CheckContext, fleet: Any, alone: list[Any], rows: Chunk, members: list[int]) -> None:
     """Each of these members learns a row."""
-    learn_fleet(fleet, rows.X, rows.y, np.array(members))
+    fleet.partial_fit(rows.X, rows.y, which=np.array(members))
     for j, i in enumerate(members):
         context.learn(alone[i], rows.cut(j, j + 1))
 

@@ -32,7 +32,7 @@ Accepts = Callable[[CheckContext, Wrong], bool]
 
 @check(all_variants=False, once=True)
 def wrong_numbers_are_noticed(context: CheckContext) -> Note | None:
-    """Laws or the batch solution reject a learner that does nothing, one of opposite sign, and one that is 1 % off."""
+    """Laws or the batch solution reject learners that do not learn, step the wrong way or half as far, or 1 % off."""
     tests = evidence(context)
     if not tests:
         raise Unproven("the method declares neither a law nor a batch solution, so nothing would notice wrong numbers")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off
-from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.kernels.linalg import ORTHONORMALIZATION_PERIOD
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, is_finite
 
@@ -70,6 +70,6 @@ def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: An
     V, values, _ = np.linalg.svd(M, full_matrices=False)
     m = min(len(M), len(basis))
     U = xp.asarray(V[:, :m].T) @ xp.concatenate([basis[:n], q])
-    if t % RENEWAL_PERIOD == 0:  # make U orthonormal to rounding again; U U' is close to I
+    if t % ORTHONORMALIZATION_PERIOD == 0:  # make U orthonormal to rounding again; U U' is close to I
         U = xp.asarray(invert_lower(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
     basis[:m], sigma[:m] = U, xp.asarray(values[:m])

@@ -39,7 +39,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         return 0
     if out is None and ff == 1 and len(X) >= d and add_many_rows(s, X, Y):
         return len(X)
-    if (out is not None and d < MIN_FEATURES) or not is_bounded(s, X, Y):
+    if (out is not None and d < MIN_FEATURES) or not sums_stay_finite(s, X, Y):
         return int(learn_rows_on_host(ridge.learn, s, X, Y, p, out))
     size = len(X) if out is None else block_size(d, ff)
     for done in range(0, len(X), size):
@@ -55,7 +55,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
 
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """L <- ff L + A'A,  m <- ff m + A'Y; if a number would not be finite, change nothing and return False."""
-    if not is_bounded(s, A, Y):
+    if not sums_stay_finite(s, A, Y):
         return bool(run_on_host(s, lambda t, a, y: ridge.step(t, a, y, p), A, Y))
     kept, weights = forgetting_weights(p.forgetting_factor, p.t, 1)
     add(s, A, Y, kept, np.repeat(weights, len(A)))
@@ -113,7 +113,7 @@ def sum_of_squares(X: Array) -> Array:
     return xp.vdot(lengths, lengths)
 
 
-def is_bounded(s: State, X: Array, Y: Array) -> bool:
+def sums_stay_finite(s: State, X: Array, Y: Array) -> bool:
     """The result of `are_sums_bounded` for the rows X (n, d)."""
     return are_sums_bounded(s.information, s.moment, sum_of_squares(X), Y)
 

@@ -18,7 +18,7 @@ from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._sequential_rls import max_abs
-from orfit_bench_numba._sliding_apa import RENEWAL_PERIOD, condition_limit, slide
+from orfit_bench_numba._sliding_apa import WINDOW_PERIOD, condition_limit, slide
 from orfit_bench_numpy.apa import step_members
 
 
@@ -51,7 +51,7 @@ def learn_members(
         i = members[j]
         while starts[j] + learned[j] < starts[j + 1]:
             first = starts[j] + learned[j]
-            rows = slice(first, min(first + RENEWAL_PERIOD, starts[j + 1]))
+            rows = slice(first, min(first + WINDOW_PERIOD, starts[j + 1]))
             n = counts[i]
             k = min(n, order - 1)
             if not max_abs(W[i]) < max_size * max_size * max_size:

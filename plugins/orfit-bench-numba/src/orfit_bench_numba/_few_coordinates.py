@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import moderate_size
-from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.kernels.linalg import ORTHONORMALIZATION_PERIOD
 from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._block_gram_schmidt import count_moderate
@@ -37,7 +37,7 @@ def learn_few_features(
     values = s.singular_values, *((s.direction_errors, s.precision_lost.reshape(1)) if ages else (nothing, nothing))
     how = m, summary, drawn, checked, moderate_size(X.dtype), find_limits(X.dtype)
     learned = int(learn_features(s.basis, s.w, s.count, values, *how, X, Y, out))
-    if t // RENEWAL_PERIOD < (t + learned) // RENEWAL_PERIOD:
+    if t // ORTHONORMALIZATION_PERIOD < (t + learned) // ORTHONORMALIZATION_PERIOD:
         reorthonormalize(s.basis[: s.count[0]])
     return learned
 

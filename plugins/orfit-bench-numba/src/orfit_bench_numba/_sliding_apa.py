@@ -24,7 +24,7 @@ MAX_INVERSE = 64.0
 """Largest inverse of A A', relative to that of orthogonal rows of equal length; its square root is lost in digits."""
 MAX_CONDITION = 1e6
 """Windows with a larger condition number are solved by an SVD; that of dependent rows is 10^8."""
-RENEWAL_PERIOD = 256
+WINDOW_PERIOD = 256
 """Rows after which T is recomputed, since every update adds a rounding error."""
 MAX_REFINEMENTS = 4
 """Refinements of a solution; each reduces its error by the product of the condition number of A A' and rounding."""

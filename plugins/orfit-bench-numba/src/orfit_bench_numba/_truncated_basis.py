@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orfit_bench.kernels.guards import is_bounded, is_finite
-from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.kernels.linalg import ORTHONORMALIZATION_PERIOD
 from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import count_safe_rows, orthogonalize_block
@@ -76,7 +76,7 @@ def learn_block(
         s.direction_errors[:count] = errors[:count]
         if lost:
             s.precision_lost[...] = 1
-    if F is None and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
+    if F is None and t // ORTHONORMALIZATION_PERIOD < (t + int(learned)) // ORTHONORMALIZATION_PERIOD:
         reorthonormalize(s.basis[:count])
     return int(learned)
 

@@ -19,7 +19,7 @@ from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._network_gradients import by_gradients
-from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, condition_limit, learn_rows
+from orfit_bench_numba._sliding_apa import MAX_CONDITION, WINDOW_PERIOD, condition_limit, learn_rows
 from orfit_bench_numpy import apa as reference
 from orfit_bench_numpy.apa import step_members as step_members
 
@@ -46,7 +46,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     while done < len(X):
         rows_kept = min(int(s.count[0]), p.projection_order - 1)
         learn_some = learn_tall if rows_kept >= d else learn_block
-        most = d - rows_kept if may_be_tall and rows_kept < d else RENEWAL_PERIOD
+        most = d - rows_kept if may_be_tall and rows_kept < d else WINDOW_PERIOD
         part = slice(done, min(done + most, len(X)))
         learned = learn_some(s, X[part], Y[part], p.step_size[part], p, predictions[part])
         if learned:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, propagated_errors, used_rows
-from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.kernels.linalg import ORTHONORMALIZATION_PERIOD
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
@@ -143,5 +143,5 @@ def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Ar
         return  # same as for products that overflow
     m = min(k, len(basis))
     basis[:m], sigma[:m] = V[:, :m].T @ np.vstack([U, Q]), values[:m]
-    if t % RENEWAL_PERIOD == 0:
+    if t % ORTHONORMALIZATION_PERIOD == 0:
         reorthonormalize(basis[:m])

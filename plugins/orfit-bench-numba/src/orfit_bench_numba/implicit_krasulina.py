@@ -32,7 +32,7 @@ from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._products import multiply
 from orfit_bench_numba._single_row import learn_implicit
 from orfit_bench_numba._subspace import make_bind_sample, make_learn, transposed_copy
-from orfit_bench_numpy.implicit_krasulina import RENEWAL_PERIOD, rule, step
+from orfit_bench_numpy.implicit_krasulina import INVERSE_PERIOD, rule, step
 
 __all__ = ["bind_sample", "learn", "step"]
 
@@ -41,14 +41,14 @@ COMPLEX = True
 
 
 def learn_rows(s: State, X: Array, p: Params, i: int) -> int:
-    """Learn row by row; recompute the inverse every RENEWAL_PERIOD steps."""
+    """Learn row by row; recompute the inverse every INVERSE_PERIOD steps."""
     B, inverse, end = transposed_copy(s.basis), s.inverse, i
     while end < len(X):
-        age = (p.t + end - 1) % RENEWAL_PERIOD
+        age = (p.t + end - 1) % INVERSE_PERIOD
         new = inverse.copy() if age else inverse_gram(B.T)
         if new is None:
             break
-        part = X[end : end + RENEWAL_PERIOD - age]
+        part = X[end : end + INVERSE_PERIOD - age]
         n = learn_until_unsafe(B, part, p.step_size[end:], new)
         inverse, end = new if n else inverse, end + n
         if n < len(part):

@@ -6,7 +6,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.limited_memory import errors_of_step, keep_errors, kept_positions, order_by_size
-from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench.kernels.linalg import ORTHONORMALIZATION_PERIOD
 from orfit_bench.kernels.loops import make_step
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench.spec.kernel_arguments import Params, State
@@ -97,7 +97,7 @@ def _update(s: State, J: Array, E: Array, p: Params) -> bool:
         s.singular_values[:m], s.count[0] = sigma, m
         if errors is not None:
             keep_errors(s, errors, kept_positions(len(errors), p))
-        if p.t % RENEWAL_PERIOD == 0:
+        if p.t % ORTHONORMALIZATION_PERIOD == 0:
             reorthonormalize(s.basis[:m])
     else:
         append_directions(s, Q)

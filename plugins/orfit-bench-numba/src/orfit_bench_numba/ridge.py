@@ -18,8 +18,8 @@ from orfit_bench.kernels.information import (
     add_many_rows,
     add_products,
     forgetting_weights,
-    is_bounded,
     solve_normal_equations,
+    sums_stay_finite,
 )
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench.spec.kernel_arguments import Params, State
@@ -138,7 +138,7 @@ def add(s: State, X: Array, Y: Array, ff: float, t: int, energy: float) -> int:
     """Learn rows starting at step t; energy is the sum of their squares. Returns how many were learned."""
     L, m = s.information, s.moment
     is_complex = X.dtype.kind == "c"
-    if (len(X) >= MIN_ROWS or is_complex) and is_bounded(L, m, energy, Y):
+    if (len(X) >= MIN_ROWS or is_complex) and sums_stay_finite(L, m, energy, Y):
         add_block(L, m, X, Y, *forgetting_weights(ff, t, len(X)))
         return len(X)
     if is_complex:

@@ -73,7 +73,7 @@ def solve_symmetric(P: Array, B: Array, scale: Array) -> tuple[Array, float]:
     C = unit * P * unit.T
     X: Array = unit * B
     inverse = invert_factor(C)
-    largest = np.vdot(inverse, inverse)  # the trace of C^-1, at least 1 over an eigenvalue
+    largest = np.vdot(inverse, inverse)  # the trace of C^-1, at least 1 / (smallest eigenvalue of C)
     if largest * 10 * rounding_bound(P) < 1:
         X = inverse.T @ (inverse @ X)
     else:

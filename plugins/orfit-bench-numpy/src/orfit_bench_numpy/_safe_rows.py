@@ -1,4 +1,4 @@
-"""Rows with one output, learned by the formulas for single rows while P cannot lose digits.
+"""Rows with one output, learned by the formulas for single rows while enough digits of P are certainly left.
 
 Cheap bounds accept nearly every row (docs/decisions/0004): the rounding error of x'P x is at most eps |x|^2 trace(P).
 All other rows need the exact checks of `orfit_bench.kernels.guards`.

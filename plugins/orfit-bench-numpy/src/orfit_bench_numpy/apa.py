@@ -76,7 +76,7 @@ def learn_full_windows(s: State, X: Array, Y: Array, p: Params, out: Array | Non
 def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members, together for windows of equal length: x (m, p) rows, e (m, r) errors.
 
-    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    See `orfit_bench.kernels.fleets.Step` for j and row.
     """
     b_new, applied = e + (x[:, None] @ s.w)[:, 0], np.zeros(len(x), bool)
     step, eps = p.step_size[row].astype(x.dtype), p.eps[j].astype(x.dtype)

@@ -19,6 +19,7 @@ from orfit_bench.kernels.guards import (
 )
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel_arguments import Params, State
+from orfit_bench_numpy._products import multiply_by_columns
 from orfit_bench_numpy.rls import step_members
 
 
@@ -59,12 +60,6 @@ def correct(s: State, A: Array, E: Array, p: Params) -> bool:
     if factor.degraded:
         s.precision_lost[...] = 1
     return True
-
-
-def multiply_by_columns(A: Array, B: Array) -> Array:
-    """A B (n, r) for A (n, k) and B (k, r), with every entry computed as a separate dot product."""
-    product: Array = np.vecdot(A[:, None], np.ascontiguousarray(B.T))
-    return product
 
 
 fleet_learn = make_batched_learn(step_members)

@@ -1,6 +1,6 @@
 """Implicit Krasulina for k-PCA, declared in `orfit_bench/catalogue/methods/implicit_krasulina.py`.
 
-Krasulina paper, eq. (12) and (13), and Algorithm 1 with its sign corrected. `inverse` is (C^H C)^-1, so that
+Krasulina paper, eq. (12) and (13). `inverse` is (C^H C)^-1, Lambda in "Efficient Implementation", so that
 C^+ = inverse C^H for single rows. Blocks change C by more, so they use C^+ = R^-1 Q^H, because C^H C has the squared
 condition number of C.
 
@@ -16,9 +16,9 @@ from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import coordinates_of_rows, inverse_gram
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 from orfit_bench.spec.kernel_arguments import Params, State
-from orfit_bench_numpy._gram_schmidt import norm
+from orfit_bench_numpy._products import norm
 
-RENEWAL_PERIOD = 1000
+INVERSE_PERIOD = 1000
 """The inverse is computed from C at the first step, and again after this number of steps."""
 
 
@@ -27,7 +27,7 @@ def rule(s: State, A: Array, p: Params) -> bool:
     if len(A) > 1:
         C, inverse = step_block(s.basis, A, p.step_size[0])
     else:
-        before = inverse_gram(s.basis) if p.t % RENEWAL_PERIOD == 1 else s.inverse
+        before = inverse_gram(s.basis) if p.t % INVERSE_PERIOD == 1 else s.inverse
         C, inverse = (s.basis, None) if before is None else step_row(s.basis, before, A, p.step_size[0])
     if inverse is None or not (is_finite(C) and is_finite(inverse)):
         return False

@@ -9,10 +9,10 @@ from orfit_bench.spec.kernel_arguments import Params, State
 
 
 def rule(s: State, A: Array, p: Params) -> bool:
-    """Take one step against the projected gradient, eq. (8), and orthonormalize, eq. (9)."""
+    """Take one step against the projected gradient of eq. (8), and orthonormalize: eq. (9)."""
     C = s.basis
     X = (A @ C).conj().T  # X = C^H Y
-    C = C - p.step_size[0] / len(A) * ((C @ X - A.conj().T) @ X.conj().T)  # eq. (8): C - step/N (C X - Y) X^H
+    C = C - p.step_size[0] / len(A) * ((C @ X - A.conj().T) @ X.conj().T)  # eq. (9): C - step/N (C X - Y) X^H
     C = orthonormal_factor(C)  # eq. (9): the factor Q of QR(C)
     if C is None:
         return False

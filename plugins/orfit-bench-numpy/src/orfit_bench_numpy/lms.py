@@ -36,7 +36,7 @@ learn = make_learn(update, learn_rows)
 def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members: x (m, d) rows, e (m, r) errors, s.w (m, d, r).
 
-    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    See `orfit_bench.kernels.fleets.Step` for j and row.
     """
     return move_members(s.w, p.step_size[row, None, None] * x[:, :, None] * e[:, None, :])  # w + step e x
 

@@ -60,7 +60,7 @@ learn = make_learn(update, learn_rows)
 def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members: x (m, d) rows, e (m, r) errors, s.w (m, d, r).
 
-    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    See `orfit_bench.kernels.fleets.Step` for j and row.
     """
     step, eps = p.step_size[row].astype(x.dtype), p.eps[j].astype(x.dtype)
     smallest, _ = normal_range(x.dtype)

@@ -30,7 +30,7 @@ step = make_subspace_step(rule)
 def step_members(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
     """Learn one row of each of m members: x (m, d) rows, s.basis (m, d, k).
 
-    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    See `orfit_bench.kernels.fleets.Step` for j and row.
     """
     C, c = s.basis, x[:, None] @ s.basis  # (m, 1, k): c = C'x
     Q, applied = orthonormal_factors(C + p.step_size[row, None, None] * (x[:, :, None] @ c))  # QR(C + step x x'C)

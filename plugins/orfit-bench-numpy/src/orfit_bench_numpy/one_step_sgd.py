@@ -8,8 +8,8 @@ Shapes: J (q, p) gradients, E (q, r) errors, w (p, r).
 from orfit_bench.kernels.guards import is_finite, normal_range
 from orfit_bench.kernels.loops import Array, keep_finite, make_learn
 from orfit_bench.spec.kernel_arguments import Params, State
-from orfit_bench_numpy._gram_schmidt import least_squares
 from orfit_bench_numpy._normalized_step import normalized_step
+from orfit_bench_numpy._products import least_squares
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:

@@ -19,10 +19,10 @@ from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vector
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Fit the new rows with the step that changes predictions for the remembered rows least; then update the memory."""
     U = s.basis[: s.count[0]].T
-    Q, R = new_directions(U, J.T)  # Algorithm 4, lines 5 and 10: J~ = J - U U'J = Q R
+    Q, R = new_directions(U, J.T)  # Algorithm 4, lines 5 and 10: J~ = J' - U U'J' = Q R
     if not R.size:
         return True  # every gradient is dependent
-    w = s.w + Q @ solve_fit(R, E)  # eq. (3.10): w + J~ (J'J~)^-1 E, where J'J~ = R'R
+    w = s.w + Q @ solve_fit(R, E)  # eq. (3.10): w + J~ (J J~)^-1 E, where J J~ = R'R
     if not (is_finite(w) and is_bounded(J)):
         return False
     # the estimated rounding errors of the directions are not part of Algorithm 4 (docs/decisions/0067)
@@ -38,7 +38,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 def summarize_by_svd(memory: Extended, p: Params) -> tuple[Array, Array]:
-    """The memory of Algorithms 2 and 4: the leading singular vectors and values of [U Sigma, J]."""
+    """The memory of Algorithms 2 and 4: the leading singular vectors and values of [U Sigma, J']."""
     return leading_singular_vectors(memory, p.memory, p.t)
 
 

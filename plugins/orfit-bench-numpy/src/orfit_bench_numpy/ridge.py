@@ -15,8 +15,8 @@ from orfit_bench.kernels.information import (
     add_many_rows,
     add_products,
     forgetting_weights,
-    is_bounded,
     solve_normal_equations,
+    sums_stay_finite,
 )
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
@@ -37,7 +37,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         return -1
     if out is not None:
         predict_and_add(L.copy(), m.copy(), X, Y, ff, p.t, out)
-    if is_bounded(L, m, energy, Y):
+    if sums_stay_finite(L, m, energy, Y):
         add(L, m, X, Y, *forgetting_weights(ff, p.t, len(X)))
         return len(X)
     return learn_rows(L, m, X, Y, ff, p.t)
@@ -47,7 +47,7 @@ def learn_rows(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int) -> int
     """Add the rows before the first one that would cause an overflow; return their number."""
     sums = L.copy(), m.copy()
     n = next((i for i in range(len(X)) if not add_step(*sums, X[i : i + 1], Y[i : i + 1], ff, t + i)), len(X))
-    if is_bounded(L, m, float(np.vdot(X[:n], X[:n]).real), Y[:n]):  # the same sums as for a chunk that ends here
+    if sums_stay_finite(L, m, float(np.vdot(X[:n], X[:n]).real), Y[:n]):  # the same sums as for a chunk that ends here
         add(L, m, X[:n], Y[:n], *forgetting_weights(ff, t, n))
     else:
         L[...], m[...] = sums
@@ -100,7 +100,7 @@ def solve(s: State) -> tuple[Array, float]:
 def step_members(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
     """Learn one row of each of m members, as in `add_step`: x (m, p) rows, y (m, r), s.information (m, p, p).
 
-    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    See `orfit_bench.kernels.fleets.Step` for j and row.
     """
     ff, t = p.forgetting_factor[j], p.t[j] + (row - p.starts[j])
     weight = np.where(ff > 1, ff ** -t.astype(float), 1).astype(x.dtype)[:, None]

@@ -107,7 +107,7 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 def step_members(s: State, x: Array, e: Array, p: FleetParams, j: Array, row: Array) -> Array:
     """Learn one row of each of m members, as in `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p).
 
-    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call. In the code,
+    See `orfit_bench.kernels.fleets.Step` for j and row. In the code,
     `deviation` (m,) is the square root of S = ff + x'P x, and V (m, p) is P x / sqrt(S).
     """
     ff = p.forgetting_factor[j].astype(x.dtype)

@@ -35,7 +35,7 @@ SLOPES = {
     "square": lambda E, Y, p: -E,
     "absolute": lambda E, Y, p: -np.sign(E),
     "huber": lambda E, Y, p: -np.clip(E, -p.delta, p.delta),
-    "hinge": lambda E, Y, p: -Y * np.heaviside(Y * E, 0),  # 1 - y f = y (y - f), for y is -1 or 1
+    "hinge": lambda E, Y, p: -Y * np.heaviside(Y * E, 0),  # 1 - y f = y (y - f), for y = -1 or 1
     "logistic": lambda E, Y, p: -Y * expit(Y * E - 1),
     "epsilon_insensitive": lambda E, Y, p: -np.sign(E) * np.heaviside(np.abs(E) - p.epsilon, 0),
     "quantile": lambda E, Y, p: (1 - p.tau) * np.heaviside(-E, 0) - p.tau * np.heaviside(E, 0),

@@ -13,7 +13,7 @@ from orfit_bench.kernels.fleets import make_batched_rounds
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
-from orfit_bench_numpy.class_rls import multiply_by_columns
+from orfit_bench_numpy._products import multiply_by_columns
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
@@ -72,7 +72,7 @@ def probabilities(F: Array) -> Array:
 
 
 def descend(s: State, A: Array, F: Array, Y: Array, p: Params) -> bool:
-    """w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen, in the mean over the rows."""
+    """w_k <- w_k - step (mean over the rows of (q_k - y_k) x, plus ridge w_k) for every class that was seen."""
     known = known_classes(s, Y)
     g = multiply_by_columns(A.T, probabilities(F[:, known]) - Y[:, known]) / len(A) + p.ridge * s.w[:, known]
     w = s.w[:, known] - p.step_size[0] * g
@@ -86,7 +86,7 @@ def descend(s: State, A: Array, F: Array, Y: Array, p: Params) -> bool:
 def step_members(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
     """Learn one row of each of m members, as `descend`: x (m, p) rows, y (m, c) labels, s.w (m, p, c), s.seen (m, c).
 
-    `j` (m,) are the places of the members in p.members, `row` (m,) the indices of their rows in the call.
+    See `orfit_bench.kernels.fleets.Step` for j and row.
     """
     F = np.vecdot(s.w.mT, x[:, None])  # (m, c), every score as a separate dot product
     if out is not None:

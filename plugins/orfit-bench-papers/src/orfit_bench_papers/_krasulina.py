@@ -12,7 +12,7 @@ from orfit_bench import schedules
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec import Integer
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 from orfit_bench_papers import data
 from orfit_bench_papers.procedure import Setup
 

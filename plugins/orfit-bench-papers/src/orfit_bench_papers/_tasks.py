@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 
 
 def forgetting(E: Array) -> Array:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from orfit_bench.catalogue.streams import digits, mnist_files, rotated_digits
-from orfit_bench.spec.stream import Array, Data
+from orfit_bench.spec.data import Array, Data
 
 PARTS = ("train", "test")
 BATCHES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")

@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec import Integer
-from orfit_bench.spec.stream import Array, Pair
+from orfit_bench.spec.data import Array, Pair
 from orfit_bench_papers import data
 from orfit_bench_papers._tasks import forgetting, own
 from orfit_bench_papers.declarations import EXPERIMENTS

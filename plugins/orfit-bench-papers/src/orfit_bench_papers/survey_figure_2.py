@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench import schedules
 from orfit_bench.report.page import Number, Section, Text, as_figure
 from orfit_bench.spec import Integer
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 from orfit_bench_papers import data
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.page import COLOURS, DASHES, Claim, axes, claims_section, legend, spread

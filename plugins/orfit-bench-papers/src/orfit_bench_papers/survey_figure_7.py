@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec import Integer
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.page import COLOURS, ONE_RUN, Claim, axes, claims_section, holds, legend
 from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about

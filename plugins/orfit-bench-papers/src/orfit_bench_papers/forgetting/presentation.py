@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Listing, Section, Text, as_figure
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 from orfit_bench_papers._tasks import forgetting, own
 from orfit_bench_papers.forgetting.measurement import ENTRIES
 from orfit_bench_papers.page import COLOURS, DASHES, Claim, axes, claims_section, legend, spread

@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench import average, restore
 from orfit_bench.errors import DivergedError
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 from orfit_bench_papers import _krasulina as k_pca
 from orfit_bench_papers.procedure import Axes, Cell, Setup, about
 

@@ -13,7 +13,7 @@ from orfit_bench.bench.error import NUMBERS
 from orfit_bench.bench.learning import learn
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.catalogue.streams.rotated_digits import Turn, turned
-from orfit_bench.spec.stream import Array, Data, Pair
+from orfit_bench.spec.data import Array, Data, Pair
 from orfit_bench_papers import data
 from orfit_bench_papers.page import Claim
 from orfit_bench_papers.procedure import Axes, Cell, Setup, about

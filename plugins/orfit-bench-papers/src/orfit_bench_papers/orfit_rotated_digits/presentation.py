@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 from orfit_bench_papers.orfit_rotated_digits.measurement import FROM_RANDOM, METHODS, READINGS, images
 from orfit_bench_papers.page import (
     ONE_RUN,

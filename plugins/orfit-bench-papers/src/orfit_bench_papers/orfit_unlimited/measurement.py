@@ -11,7 +11,7 @@ from orfit_bench.bench.learning import learn
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import DivergedError
 from orfit_bench.sampling import reshuffled
-from orfit_bench.spec.stream import Array, Data
+from orfit_bench.spec.data import Array, Data
 from orfit_bench_papers.orfit_rotated_digits.measurement import rows, start, tested
 from orfit_bench_papers.procedure import Axes, Cell, Setup, about
 

@@ -12,7 +12,7 @@ from orfit_bench import schedules
 from orfit_bench.catalogue.streams import digits
 from orfit_bench.sampling import uniform
 from orfit_bench.spec import Data
-from orfit_bench.spec.stream import Array
+from orfit_bench.spec.data import Array
 from orfit_bench_papers.procedure import Axes, Cell, Setup, about
 
 if TYPE_CHECKING:
