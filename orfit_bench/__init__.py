@@ -32,7 +32,7 @@ from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
-from orfit_bench.plugins.registry import register, registry, unregister
+from orfit_bench.plugins.registry import Table, register, registry, unregister
 from orfit_bench.sampling import with_sampling
 from orfit_bench.signals import DelayLine, delay_line
 from orfit_bench.spec import SPEC_VERSION, Model, Transition
@@ -146,7 +146,9 @@ def streams() -> Mapping[str, Stream]:
     >>> data.X.shape, data.y.shape
     ((200, 3), (200,))
     """
-    return MappingProxyType({name: with_sampling(stream) for name, stream in registry().streams.items()})
+    found: Table[str, Stream] = Table("stream")
+    found.update((name, with_sampling(stream)) for name, stream in registry().streams.items())
+    return MappingProxyType(found)
 
 
 def metrics() -> Mapping[str, Metric]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from orfit_bench.bench.variables import stream_name
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
@@ -126,6 +127,13 @@ def check_keys(table: Any, keys: Sequence[str], owner: str) -> None:
             raise ValueError(f"{owner} has no {key!r}{suggest(key, keys)}")
 
 
+OFFERED = {
+    "numbers": "numbers as targets",
+    "labels": "texts as targets",
+    "rows": "no targets",
+    "integers": "integers as targets",
+    "gaps": "targets that may be missing",
+}
 LABELS = ". If the labels are floats such as 1.0, convert them to integers or strings"
 """A hint if a classifier gets no labels: pandas turns a column of integers with a missing value into floats."""
 
@@ -137,11 +145,11 @@ def no_stream_message(method: Method, streams: Sequence[Stream]) -> str:
     refused = f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(names)}"
     if all(stream.offers == "gaps" for stream in streams):
         return f"{refused}: targets that may be missing (--gaps, or gaps=True) are for filters, such as kalman"
-    if names == ["file"]:
+    if names == [FILE.name]:
+        file = stream_name(FILE.name, {s.name: s.default for s in streams[0].settings})
         return (
-            f"{refused}: a target of texts is for classification, "
-            f"one of numbers for regression, one of integers for both, none for a subspace; name it by --target"
-            f"{hint}"
+            f"{refused}: a target of texts is for classification, one of numbers for regression, one of integers for "
+            f"both, none for a subspace; {file} has {OFFERED[streams[0].offers]}; name the target by --target{hint}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return f"{refused}; suitable streams: {', '.join(suitable) or 'none installed'}{hint}"

@@ -26,9 +26,20 @@ Returns the number of rows learned; `update` decides about the next one.
 
 
 def make_learn(update: Update, learn_rows: LearnRows | None = None) -> Callable[..., int]:
-    """`learn` on a linear model f = X w, whose gradients are the rows: batch_size rows per step, with errors y - f.
+    """Return `learn` on a linear model f = X w, whose gradients are the rows: batch_size rows per step.
 
-    Rows with one output are learned by `learn_rows`, if given, in steps of one row.
+    Parameters
+    ----------
+    update : function
+        update(s, A, E, p) takes one step with rows A (q, d) and errors E = y - f (q, c). It returns True, or False if
+        the state would not be finite, and then changes nothing.
+    learn_rows : function, optional
+        Learns rows with one output in steps of one row, faster than `update`.
+
+    Returns
+    -------
+    function
+        `learn` of `orfit_bench.spec.Kernel`.
     """
     learn_steps = make_learn_steps(update)
 
@@ -92,7 +103,18 @@ def keep_finite(step_rows: Callable[[Array, Array, Array, Any, Array | None], in
 
 
 def make_step(update: Update) -> Callable[..., bool]:
-    """`step` on a linear model: all rows as one step."""
+    """Return `step` on a linear model, which learns all rows as one step.
+
+    Parameters
+    ----------
+    update : function
+        As in `make_learn`.
+
+    Returns
+    -------
+    function
+        `step` of `orfit_bench.spec.Kernel`.
+    """
 
     def step(s: State, A: Array, Y: Array, p: Params) -> bool:
         return update(s, A, Y - A @ s.w, p)

@@ -35,10 +35,15 @@ class Table(dict[Name, Declared]):
         if not isinstance(name, str):
             raise TypeError(f"{self.kind}={name!r}: want a name (str)")
         if name not in self:
-            raise ValueError(
-                f"no {self.kind} {name!r}{self._suggest(name, map(str, self))}{self._advice}{self.missing}"
-            )
+            raise ValueError(self._unknown(name))
         return self[name]
+
+    def __missing__(self, name: Name) -> Declared:
+        """Raise KeyError that suggests the nearest name."""
+        raise KeyError(self._unknown(name))
+
+    def _unknown(self, name: Name) -> str:
+        return f"no {self.kind} {name!r}{self._suggest(name, map(str, self))}{self._advice}{self.missing}"
 
 
 class Registry:

@@ -50,7 +50,7 @@ def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
     variables = [name if name in available else headings.get(name, name) for name in names]
     for name in variables:
         if name not in available:
-            raise ValueError(f"no column {name!r}{suggest(name, available)}")
+            raise ValueError(f"no column {name!r}{suggest(name, [*headings, *sorted(available)])}")
     return variables
 
 

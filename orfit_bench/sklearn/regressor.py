@@ -41,7 +41,20 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
         return self._fit(X, y, True)
 
     def partial_fit(self, X: Array, y: Array) -> Self:
-        """Learn further rows in order; parameters and return value as in `fit`."""
+        """Learn further rows in order.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, outputs)
+            Targets.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
         return self._fit(X, y, not hasattr(self, "learner_"))
 
     def _fit(self, X: Array, y: Array, start: bool, sample_weight: Array = None) -> Self:
@@ -113,7 +126,20 @@ class WeightedRegressor(StreamingRegressor):
         return self._fit(X, y, True, sample_weight)
 
     def partial_fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
-        """Learn further rows in order; parameters and return value as in `fit`."""
+        """Learn further rows in order.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, outputs)
+            Targets.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
         return self._fit(X, y, not hasattr(self, "learner_"), sample_weight)
 
 

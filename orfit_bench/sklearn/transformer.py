@@ -59,7 +59,20 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return self._fit(X, True)
 
     def partial_fit(self, X: Array, y: Any = None) -> Self:
-        """Learn further rows in order; parameters and return value as in `fit`."""
+        """Learn further rows in order.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
         return self._fit(X, not hasattr(self, "learner_"))
 
     def _fit(self, X: Array, start: bool) -> Self:

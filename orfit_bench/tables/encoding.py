@@ -144,7 +144,8 @@ def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categor
     if texts and not one_hot:
         raise TypeError(
             f"{source.name}: {quoted(texts)}: want numbers, got texts: {_first_text(source, texts[0])}correct the file "
-            f"if these should be numbers, ask for one column for each text (--one-hot), or drop them (--drop)"
+            f"if these should be numbers, ask for one column for each text (--one-hot), or drop them (--drop); in "
+            f"Python one_hot=True or drop=[...]"
         )
     for name in columns:
         if (kind := source.kinds[name]) not in (*NUMBERS, "text") and name not in categorical:

@@ -130,6 +130,8 @@ def order_of(names: tuple[str, ...], known: tuple[str, ...], argument: str) -> l
     if lacking or new:
         parts = [f"{what} {quoted(found)}" for what, found in (("missing", lacking), ("unexpected", new)) if found]
         remedy = ": select the columns by feature_names_in_" if argument != "y" else ""
+        if argument == "control":
+            remedy = ": name them as those of X, or pass control.to_numpy()"
         raise ValueError(
             f"{argument}: got other columns than in the first call, {' and '.join(parts)}; "
             f"want {quoted(known)} in any order{remedy}"

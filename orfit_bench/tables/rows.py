@@ -71,7 +71,7 @@ class Cursor:
     def _refuse_missing(self, name: str, row: int) -> None:
         raise ValueError(
             f"{self.source.name}: the target {name!r} has no value in row {row}, counted from 0: leave out rows "
-            f"without a target, or keep them for filters (gaps=True, --gaps)"
+            f"without a target, or keep them for filters (--gaps, or gaps=True)"
         )
 
 

@@ -124,3 +124,18 @@ def test_models_of_a_plugin_are_its_own(registered: Callable[..., str], cubic: o
     registered(SimpleNamespace(SPEC_VERSION=(1, 0), LINEAR=LINEAR, cubic=cubic))
     (plugin,) = (p for p in registry().plugins if p.name == "mine")
     assert plugin.models == (cubic,)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "near"),
+    [
+        (ob.methods, "rl", "rls"),
+        (ob.streams, "digit", "digits"),
+        (ob.backends, "numppy", "numpy"),
+        (ob.metrics, "x", ""),
+    ],
+)
+def test_unknown_names_of_mappings_are_explained(table, name, near):
+    with pytest.raises(KeyError, match=f"no {table.__name__[:-1]} '{name}'.*{near}.*Known: "):
+        table()[name]
+    assert name not in table()

@@ -14,7 +14,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.river import ESTIMATORS
-from orfit_bench.river.models import StreamingTransformer
+from orfit_bench.river.transformer import StreamingTransformer
 
 NAMES = ["a", "b", "c"]
 rng = np.random.default_rng(0)

@@ -52,7 +52,8 @@ class PipelinePredictions(Attributes):
                [1.  ]])
         """
         if self.position is None:
-            raise TypeError(f"weights: {self._refusal or 'no step standardizes: use pipeline.learner.array'}")
+            reason = self._refusal and f"the learner does not follow the moments of the standardizer ({self._refusal})"
+            raise TypeError(f"weights: {reason or 'no step standardizes: use pipeline.learner.array'}")
         if self.learner.method.state.predict:
             raise TypeError(f"weights: {self.learner.method.name} has none: it does not predict by weights")
         if self.position.current is None:
