@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from orfit_bench.errors import UnavailableError
@@ -15,21 +14,17 @@ from orfit_bench.learners.factory import RANDOM_STATE, create
 from orfit_bench.learners.fleets import serialization
 from orfit_bench.learners.fleets.classifier import ClassifierFleet
 from orfit_bench.learners.fleets.fleet import Fleet
+from orfit_bench.learners.fleets.member_settings import check_values, is_several, refuse_members, split
 from orfit_bench.learners.fleets.members import SEED, Members
 from orfit_bench.learners.fleets.regressor import RegressorFleet
 from orfit_bench.learners.fleets.stacking import learners_of, stacked
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.fleets.subspace import SubspaceFleet
 from orfit_bench.learners.learner import Learner
-from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
-from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
-from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
-from orfit_bench.spec.method import Method, refuses_nothing
-from orfit_bench.spec.setting import Setting, refuse_lost_numbers
-from orfit_bench.spec.synonyms import suggest_setting
-from orfit_bench.spec.types import Choice, Integer, SettingType
+from orfit_bench.spec.capability import fleet_absence, require_fleets
+from orfit_bench.spec.types import Integer
 
 
 def fleet(
@@ -88,7 +83,7 @@ def fleet(
         size = Integer(1).check(N)
     except (TypeError, ValueError) as error:
         raise type(error)(f"N={N!r}: {error}, the number of members") from None
-    shared, varying = _split(method, size, {**settings, SEED: random_state})
+    shared, varying = split(method, size, {**settings, SEED: random_state})
     return _create_fleet(_members(method, size, backend, dtype, initial_weights, shared, varying))
 
 
@@ -163,54 +158,6 @@ def _transitions(members: Members, i: int) -> Iterable[Any]:
         yield members.settings(i).get("transition")
 
 
-def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, object], dict[str, list[Any]]]:
-    """Settings that all members share, and those with a value for each."""
-    shared, varying = {}, {}
-    types = {s.name: s.type for s in registry().methods.find(method).settings}
-    for name, value in given.items():
-        if size > 1 and _may_be_a_matrix(types.get(name), value, size):
-            raise ValueError(
-                f"{name}: an array of shape {(size, size)} may be a matrix for all {size} members or a row for each: "
-                f"pass [{name}] * {size} for a matrix, or a list with the matrix of each member"
-            )
-        if _is_several(value) and len(value) == size and _are_one(types.get(name), value):
-            shared[name] = value[0]
-        elif _is_several(value) and len(value) == size:
-            varying[name] = [v.item() if isinstance(v, np.generic) else v for v in value]
-        else:
-            shared[name] = value
-    return shared, varying
-
-
-def _are_one(kind: SettingType | None, values: Sequence[Any]) -> bool:
-    """Whether all members have one value of a setting that they must have in common."""
-    plain = isinstance(kind, (Integer, Choice)) and not any(isinstance(value, np.ndarray) for value in values)
-    return plain and all(type(value) is type(values[0]) and value == values[0] for value in values)
-
-
-def _may_be_a_matrix(kind: SettingType | None, value: object, size: int) -> bool:
-    """Whether size x size numbers may be one matrix, as well as a vector for each member.
-
-    If a vector is not a diagonal, as for means, lists of lists are vectors.
-    """
-    if not isinstance(kind, Matrix) or not _is_square(value, size):
-        return False
-    return kind.covariance or isinstance(kind, MatrixOrTransition) or not isinstance(value, (list, tuple))
-
-
-def _is_square(value: object, size: int) -> bool:
-    """Whether it holds size x size numbers."""
-    if not isinstance(value, (list, tuple)):
-        return getattr(value, "shape", None) == (size, size)
-    rows = [row for row in value if _is_several(row) and len(row) == size and not any(map(_is_several, row))]
-    return len(rows) == len(value) == size
-
-
-def _is_several(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether it holds several values."""
-    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
 def _members(
     method: str,
     size: int,
@@ -233,41 +180,12 @@ def _members(
     try:
         one = create(found.name, backend=backend, dtype=dtype, initial_weights=weights, **{**shared, **first})
     except (TypeError, ValueError) as error:
-        if lists := [name for name, value in shared.items() if _is_several(value)]:
+        if lists := [name for name, value in shared.items() if is_several(value)]:
             error.add_note(f"values for each member of this fleet have length {size}, but not {', '.join(lists)}")
             if wrong := [name for name in lists if f"{name}=" in str(error)]:
                 error.args = (f"{error}; got {len(shared[wrong[0]])} values for {size} members",)
         raise
     known = {s.name: s for s in (*found.settings, RANDOM_STATE)}
-    checked = _check_values(found, known, varying)
-    _refuse_members(one.rule, known, size, checked)
+    checked = check_values(found, known, varying)
+    refuse_members(one.rule, known, size, checked)
     return Members(one.rule, size, checked)
-
-
-def _check_values(
-    method: Method, known: Mapping[str, Setting], varying: Mapping[str, list[Any]]
-) -> dict[str, list[Any]]:
-    """The values of each member for these settings, checked as by `create`."""
-    checked: dict[str, list[Any]] = {}
-    for name, values in varying.items():
-        for i, value in enumerate(values):
-            try:
-                checked.setdefault(name, []).append(known[name].check(value))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"{method.name}, member {i}: {error}") from None
-            except KeyError:
-                raise TypeError(f"{method.name} has no setting {name!r}{suggest_setting(name, known)}") from None
-    return checked
-
-
-def _refuse_members(rule: Rule, known: Mapping[str, Setting], size: int, varying: Mapping[str, list[Any]]) -> None:
-    """Raise the error of the first member whose values the method, its kernel or the dtype refuses."""
-    method = rule.method
-    if method.refuses is not refuses_nothing:
-        for i in range(size):
-            if reason := method.refuses({**rule.settings, **{name: values[i] for name, values in varying.items()}}):
-                raise ValueError(f"{method.name}, member {i}: {reason}")
-    for name, values in varying.items():
-        for i, value in enumerate(values):
-            require_settings(rule.kernel, method, rule.backend, {name: value})
-            refuse_lost_numbers(f"{method.name}, member {i}", [known[name]], {name: value}, rule.dtype)
