@@ -6,6 +6,7 @@ distributions and their compiled code. All other packages are those of the curre
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import subprocess
@@ -134,9 +135,11 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
 
 def _is_complete(site: Path) -> bool:
     """Whether the folder has every file of the distribution in it, except scripts, which are in another folder."""
-    found = [d for d in distributions(path=[str(site)]) if d.files]
-    files = [file for d in found for file in d.files or () if ".." not in file.parts]
-    return bool(files) and all(Path(file.locate()).exists() for file in files)
+    records = [
+        d.read_text("RECORD") or "" for d in distributions(path=[str(site)])
+    ]  # later Pythons' `files` skips some
+    files = [Path(row[0]) for record in records for row in csv.reader(record.splitlines())]
+    return bool(files) and all((site / file).exists() for file in files if ".." not in file.parts)
 
 
 def _output(command: Sequence[str], what: str, given: bytes = b"") -> bytes:
