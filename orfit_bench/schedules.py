@@ -5,7 +5,8 @@ In a file a schedule is a table, for instance {power = {eta0 = 1.0, power = 0.8}
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -296,9 +297,13 @@ MAKERS: dict[str, Callable[..., Schedule]] = {
 def _number(name: str, value: Any) -> float:
     if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isreal(value):
         raise TypeError(f"{name}={value!r}: want a number")
-    if not np.isfinite(value):
+    try:
+        number = float(value)  # type: ignore[arg-type]  # a real scalar, as checked above
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
         raise ValueError(f"{name}={value!r}: want a finite number")
-    return float(value)  # type: ignore[arg-type]  # a real scalar, as checked above
+    return number
 
 
 def from_config(table: dict[str, Any]) -> Schedule:
@@ -325,7 +330,7 @@ def from_config(table: dict[str, Any]) -> Schedule:
     >>> ob.schedules.from_config({"power": {"eta0": 1.0, "power": 0.8}})
     Power(eta0=1.0, power=0.8)
     """
-    if len(table) != 1 or next(iter(table)) not in MAKERS:
+    if not isinstance(table, Mapping) or len(table) != 1 or next(iter(table)) not in MAKERS:
         raise ValueError(f"schedule {table!r}: want one of {', '.join(MAKERS)} with its arguments")
     ((name, arguments),) = table.items()
     make = MAKERS[name]

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from orfit_bench.counts import positive_integer
-from orfit_bench.tables.integers import refuse_rounded
+from orfit_bench.tables.integers import refuse_rounded, refuse_rounded_integer
 from orfit_bench.tables.plain_values import refuse_masked
 
 Array = NDArray[Any]
@@ -176,13 +176,14 @@ class DelayLine:
 
     def _check(self, sample: Any) -> None:
         """Refuse anything but a finite sample."""
-        if self._width == 1 and isinstance(sample, self._numbers):
-            size: Any = abs(sample)
-            size = size.item() if isinstance(size, np.generic) else size  # float32 does not hold the limit of float64
-            if not size <= self._largest:  # refuses NaN too
+        if self._width == 1 and isinstance(sample, self._numbers) and not isinstance(sample, np.timedelta64):
+            number: Any = sample.item() if isinstance(sample, np.generic) else sample  # its type may not hold the limit
+            if not (abs(number.real) <= self._largest and abs(number.imag) <= self._largest):  # refuses NaN too
                 raise ValueError(f"sample: got {sample}, want a number that is finite in {self._buffer.dtype}")
-            if isinstance(sample, int):
-                refuse_rounded(np.array([sample]), "sample", dtype=self._buffer.dtype)
+            if isinstance(number, int) and abs(number) < 2**63:
+                refuse_rounded(np.array([number]), "sample", dtype=self._buffer.dtype)
+            elif isinstance(number, int):
+                refuse_rounded_integer(number, "sample", self._buffer.real.dtype)
             return
         refuse_masked(sample, "sample")
         values = np.asarray(sample)

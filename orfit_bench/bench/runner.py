@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
+from orfit_bench.bench.changed_data import RunAll, differing_rows, with_unchanged_files
 from orfit_bench.bench.cluster import DaskExecutor
 from orfit_bench.bench.collection import gather
 from orfit_bench.bench.executors import Executor, InProcessExecutor, SubprocessExecutor
@@ -17,6 +18,7 @@ from orfit_bench.bench.isolation import Limits
 from orfit_bench.bench.progress import print_progress
 from orfit_bench.bench.resuming import not_resumed
 from orfit_bench.bench.suite import Suite
+from orfit_bench.errors import warn
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
 TIMEOUT = 300.0
 LEAST_MEMORY = 32e6
 """Minimum memory limit of a cell, in bytes; with less, threads that other threads wait for cannot start."""
-RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
-"""Runs cells, and yields the key and the record of each as it finishes."""
 
 
 def run(
@@ -94,11 +94,11 @@ def run(
     Raises
     ------
     ValueError, TypeError
-        If the suite is wrong.
+        If the suite is wrong; or later if data change while they are learned. Finished cells of the new data are kept.
     UnavailableError
         If no backend is installed.
     OSError
-        If `output` cannot be written. All errors are raised before anything is run.
+        If `output` cannot be written. All other errors are raised before anything is run.
     ConnectionError
         If the scheduler of the cluster is lost. Finished cells are stored: the same call resumes the run.
 
@@ -129,8 +129,13 @@ def run(
         kept = _take_over(journal, planned, suite, limits) if journal and not fresh else set()
         compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in kept])
         report = progress or (lambda done, total, record: None)
-        run_all = _with_compilation(_with_limits(partial(executor.run_all, limits=limits), limits), compiled)
+        run_all = with_unchanged_files(partial(executor.run_all, limits=limits), suite.files)
+        run_all = _with_compilation(_with_limits(run_all, limits), compiled)
         records = _run_all(planned, run_all, journal, fresh, report)
+        if changed := differing_rows(records):
+            if client is None:
+                raise ValueError(changed)
+            warn(changed, UserWarning)  # machines of a cluster may round the rows that a stream generates differently
         table = gather(records, origin, suite.config())
         if target is not None and journal is not None:
             if not results.is_empty(table):  # an empty table must not replace earlier results

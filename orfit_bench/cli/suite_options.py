@@ -62,7 +62,8 @@ OPTIONS = (
         multiple=True,
         type=int,
         metavar="N",
-        help="Number of samples of the streams. Default: set by each stream.",
+        help="Number of samples of the streams; of a file the first ones, before --time orders them. Default: set by "
+        "each stream.",
     ),
     click.option(
         "--features",

@@ -145,7 +145,7 @@ def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None, c
 
     header = _header(place, filesystem)
     separator = _separator(header, is_tabbed=path.partition("?")[0].lower().endswith(".tsv"))
-    parse = pyarrow.csv.ParseOptions(delimiter=separator)
+    parse = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     read = pyarrow.csv.ReadOptions(block_size=_block_size(len(header)))
 
     def opened(types: dict[str, Any], point: str = ".") -> Any:

@@ -206,11 +206,11 @@ def _open_zarr(path: str) -> Source:
 
 def _columns_of(path: str, name: str, array: Any) -> dict[str, tuple[Any, Any]]:
     """The columns of an array: its fields, the array itself, or the numbered columns of a matrix."""
-    if array.dtype.names:
+    if array.dtype.names and array.ndim == 1:
         return {field: (array, field) for field in array.dtype.names}
     if array.ndim == 1:
         return {name or "0": (array, None)}
-    if array.ndim != 2:
+    if array.ndim != 2 or array.dtype.names:
         raise ValueError(f"{path}: {name or 'the array'} has shape {array.shape}, want (rows,) or (rows, columns)")
     return {f"{name}_{i}" if name else str(i): (array, i) for i in range(array.shape[1])}
 

@@ -32,6 +32,8 @@ def _files_in(folder: str, ignored: tuple[str, ...], above: tuple[str, ...] = ()
                 yield from _files_in(entry.path, ignored, (*above, place))
             elif entry.is_file():
                 yield entry.path
+            elif entry.is_symlink():
+                raise FileNotFoundError(f"{entry.path}: this link leads to no file: remove it, or its rows are missing")
 
 
 def with_all_columns(opened: Callable[..., Any]) -> Any:
@@ -48,17 +50,29 @@ def with_all_columns(opened: Callable[..., Any]) -> Any:
     Returns
     -------
     Dataset
-        The dataset of the files. Numeric columns have a type that represents the numbers of all files.
+        The dataset of the files. Columns have a type that represents the values of all files.
+
+    Raises
+    ------
+    ValueError
+        If a column has no such type, as if one file has numbers and another one dates.
     """
     import pyarrow as pa
 
     dataset = opened()
     schema = dataset.schema
-    types = {field.name: field.type for field in schema}
+    types, files = {field.name: field.type for field in schema}, dict[str, str]()
     for fragment in dataset.get_fragments():
         for field in fragment.physical_schema:
             known = types.get(field.name, field.type)
-            types[field.name] = known if known == field.type else _common_type(known, field.type)
+            common = known if known == field.type else _common_type(known, field.type)
+            if common is None:
+                raise ValueError(
+                    f"{fragment.path}: the column {field.name!r} is of type {field.type}, but of type {known} in "
+                    f"{files.get(field.name, 'the names of folders')}: a column must have one type in all files"
+                )
+            types[field.name] = common
+            files.setdefault(field.name, fragment.path)
     if types == {field.name: field.type for field in schema}:
         return dataset
     return opened(schema=pa.schema(list(types.items()), metadata=schema.metadata))
@@ -76,13 +90,30 @@ def refuse_later_columns(path: str, dataset: Any) -> None:
 
 
 def _common_type(one: Any, other: Any) -> Any:
-    """The type that represents the numbers of both types; the first type if they are not numeric."""
+    """The type that represents the values of both types; None if there is none."""
     import pyarrow as pa
     import pyarrow.types as t
 
-    if t.is_null(one) or (t.is_boolean(one) and (t.is_integer(other) or t.is_floating(other))):
+    if t.is_null(one) or (t.is_boolean(one) and _is_number(other)):
         return other
-    if not all(t.is_integer(dtype) or t.is_floating(dtype) for dtype in (one, other)):
+    if t.is_null(other) or (t.is_boolean(other) and _is_number(one)) or (_is_text(one) and _is_text(other)):
         return one
+    if any(t.is_date(dtype) for dtype in (one, other)) and any(t.is_timestamp(dtype) for dtype in (one, other)):
+        return one if t.is_timestamp(one) else other
     fields = (pa.schema([pa.field("column", dtype)]) for dtype in (one, other))
-    return pa.unify_schemas(list(fields), promote_options="permissive").field(0).type
+    try:
+        return pa.unify_schemas(list(fields), promote_options="permissive").field(0).type
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return None
+
+
+def _is_number(dtype: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(t.is_integer(dtype) or t.is_floating(dtype) or t.is_decimal(dtype))
+
+
+def _is_text(dtype: Any) -> bool:
+    import pyarrow.types as t
+
+    return _is_text(dtype.value_type) if t.is_dictionary(dtype) else "string" in str(dtype)

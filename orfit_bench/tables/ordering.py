@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from orfit_bench.tables.csv_files import CsvSource
+from orfit_bench.tables.integers import LARGEST
 from orfit_bench.tables.sources import TABLE, ArraySource, Source
 
 MISSING = np.iinfo(np.int64).min
@@ -62,7 +63,11 @@ def _times(source: Source, name: str, column: Any) -> Any:
         _refuse_missing(source, name)
     if is_array and source.kinds[name] == "date" and values.dtype.kind == "i" and (values == MISSING).any():
         _refuse_missing(source, name)
-    return values.view("int64") if values.dtype.kind == "M" else values
+    if values.dtype.kind == "M":
+        return values.astype(values.dtype.newbyteorder("=")).view("int64")
+    if values.dtype.kind == "f" and (values == np.trunc(values)).all() and (np.abs(values) < LARGEST).all():
+        return values.astype(np.int64)  # a CSV column is read as floats up to its first integer beyond 2^53
+    return values
 
 
 def _refuse_missing(source: Source, name: str) -> NoReturn:

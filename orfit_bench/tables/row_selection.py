@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from orfit_bench.tables.columns import as_narwhals, has_columns, is_table
 from orfit_bench.tables.data_arrays import is_data_array
 from orfit_bench.tables.plain_values import is_categorical, refuse_masked
+from orfit_bench.tables.row_view import RowView
 
 
 def as_selectable(value: Any, name: str) -> Any:
@@ -37,6 +38,8 @@ def take_rows(rows: Any, places: slice | NDArray[Any]) -> Any:
         return rows.iloc[places]
     if isinstance(places, slice):
         return rows[places]
+    if isinstance(rows, RowView):
+        return rows.at(places)
     if type(rows).__module__.partition(".")[0] == "pyarrow":
         return rows.take(places)
     if isinstance(rows, np.ndarray) or has_columns(rows) or is_categorical(rows):

@@ -19,6 +19,10 @@ class RowView(ABC):
     @abstractmethod
     def __getitem__(self, piece: slice) -> Any: ...
 
+    def at(self, places: NDArray[Any]) -> Any:
+        """The rows at these positions, which may repeat."""
+        return np.concatenate([self[:0], *(self[i : i + 1] for i in places.tolist())])
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of rows, followed by the shape of a row."""

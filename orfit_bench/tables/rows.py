@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.tables.encoding import ENCODED, Encoding
 from orfit_bench.tables.row_view import RowView
-from orfit_bench.tables.sources import Batch, Source
+from orfit_bench.tables.sources import BATCH, Batch, Source
 from orfit_bench.tables.values import Array, as_labels, as_texts, decoded, exact_numbers, refuse_infinite
 
 LABELS = ("integer", "boolean", *ENCODED)
@@ -26,6 +26,7 @@ class Cursor:
         self._block = (np.empty((0, len(encoding.names))), self._read_targets({}, 0))
         self._start = self._end = -1  # nothing has been read
         self._last: tuple[int, int, tuple[Array, Array]] = (0, 0, self._block)
+        self._gathered: tuple[Array, tuple[Array, Array]] | None = None
 
     def read(self, start: int, stop: int) -> tuple[Array, Array]:
         """X (stop - start, d) and y of these rows."""
@@ -41,10 +42,30 @@ class Cursor:
             if not parts:
                 offset = self._start
             parts.append(block)
+        if self._end < stop and self._end < self.source.rows:
+            raise ValueError(
+                f"{self.source.name}: it had {self.source.rows} rows when it was opened, but ends at row {self._end}: "
+                f"it was changed while it was read; start again"
+            )
         X, y = (np.concatenate(a) if len(a) > 1 else a[0] for a in zip(*(parts or [self._block]), strict=True))
         rows = slice(start - offset, stop - offset) if parts else slice(0, 0)
         self._last = start, stop, (X[rows], y[rows])
         return self._last[2]
+
+    def gather(self, places: Array) -> tuple[Array, Array]:
+        """X (n, d) and y of the rows at these positions, for which the file is read once from the first to the last."""
+        if self._gathered is not None and np.array_equal(places, self._gathered[0]):
+            return self._gathered[1]
+        wanted, inverse = np.unique(places, return_inverse=True)
+        parts = [] if len(wanted) else [self.read(0, 0)]
+        while len(wanted):
+            here = wanted[: np.searchsorted(wanted, wanted[0] + BATCH)]
+            X, y = self.read(int(here[0]), int(here[-1]) + 1)
+            parts.append((X[here - here[0]], y[here - here[0]]))
+            wanted = wanted[len(here) :]
+        X, y = (np.concatenate(a)[inverse] for a in zip(*parts, strict=True))
+        self._gathered = places, (X, y)
+        return X, y
 
     def _read_targets(self, batch: Batch, first: int) -> Array:
         """Y (n, c) of several columns, y (n,) of one: numbers, integers, booleans or strings."""
@@ -89,3 +110,7 @@ class View(RowView):
             raise TypeError(f"rows of a file support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
         start, stop, _ = piece.indices(len(self))
         return self._cursor.read(self._start + start, self._start + max(start, stop))[self._which]
+
+    def at(self, places: Array) -> Array:
+        """The rows at these positions."""
+        return self._cursor.gather(self._start + places)[self._which]

@@ -138,6 +138,8 @@ class readable:  # used as a statement: with readable(name)
             message = self._shortened(str(error))
             if "multiple columns named" in message:
                 message += ": the first row has to name the columns, each by a name of its own"
+            if rounded := re.search(r"Integer value (-?\d+) (not in range|out of bounds)", message):
+                message = f"the integer {rounded[1]} of a column with other numbers in another file would be rounded"
             if "straddl" in message:
                 message = "a row is longer than 1 MiB, or a quotation mark is never closed: correct this row"
             raise ValueError(f"{self._name}: cannot be read: {message}") from error

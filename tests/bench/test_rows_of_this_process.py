@@ -167,7 +167,6 @@ def test_files_of_linked_folders_are_rows(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         table(1.0).to_parquet(folder / "part.parquet")
     (rows / "year=2024").symlink_to(other)
-    (rows / "lost.parquet").symlink_to(tmp_path / "nothing")
     (other / "_above").symlink_to(rows)
     suite = Suite(METHODS, ["numpy"], [Stream.from_file(rows, "y", test=0.3)])
     assert [path.relative_to(rows).as_posix() for path in suite.files()] == [
@@ -212,3 +211,36 @@ def test_registered_streams_are_measured_and_never_replaced() -> None:
         assert {"one", "other"} <= set(ob.streams())
     finally:
         ob.unregister("one")
+
+
+def replaced_after_one(path: Path) -> Any:
+    """A progress function that replaces a file once a cell is finished."""
+    later = iter([table(2.0)])
+
+    def replace(done: int, total: int, record: Any) -> None:
+        if record is not None and (rows := next(later, None)) is not None:
+            rows.to_parquet(path)
+
+    return replace
+
+
+def test_a_file_that_changes_during_a_run_ends_it(tmp_path: Path) -> None:
+    table(1.0).to_parquet(path := tmp_path / "rides.parquet")
+    suite, here = Suite(METHODS, ["numpy"], [Stream.from_file(path, "y", test=0.3)]), {"isolate": False, "timed": False}
+    for output in (tmp_path / "r.nc", None):
+        table(1.0).to_parquet(path)
+        with pytest.raises(ValueError, match=r"rides\.parquet: this file changed while cells learned its rows"):
+            run(suite, output, progress=replaced_after_one(path), **here)
+    again = run(suite, tmp_path / "r.nc", progress=None, **here)
+    assert len(set(measured(again).values())) == 1
+    assert measured(again) == measured(run(suite, progress=None, **here))
+
+
+def test_rows_of_a_url_that_change_during_a_run_are_noticed(tmp_path: Path) -> None:
+    table(1.0).to_parquet(path := tmp_path / "rides.parquet")
+    suite = Suite(METHODS, ["numpy"], [Stream.from_file(path.as_uri(), "y", test=0.3)])
+    output, here = tmp_path / "r.nc", {"isolate": False, "timed": False}
+    for progress in (replaced_after_one(path), None):
+        with pytest.raises(ValueError, match=r"rows of 'rides\.parquet' differ between cells, .*fresh=True"):
+            run(suite, output, progress=progress, **here)
+    assert len(set(measured(run(suite, output, fresh=True, progress=None, **here)).values())) == 1

@@ -205,3 +205,23 @@ def test_integers_that_would_be_rounded_are_refused() -> None:
         with pytest.raises(ValueError, match=f"{large} in row ., which would be rounded"):
             call()
     assert ob.delay_line(np.array([1, 2**60]), 1)[1] == 2**60
+
+
+@pytest.mark.parametrize(
+    ("sample", "dtype", "error"),
+    [
+        (2**64 + 1, "float64", "would be rounded"),
+        (np.timedelta64(3, "s"), "float64", "got dtype timedelta64"),
+        (complex(1.0, np.nan), "complex128", "finite in complex128"),
+        (complex(-np.inf, 1.0), "complex128", "finite in complex128"),
+    ],
+)
+def test_samples_that_the_line_does_not_hold_are_refused(sample: Any, dtype: Any, error: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=error):
+        ob.DelayLine(2, dtype=dtype).push(sample)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sample", [np.int8(-128), complex(1.5e308, -1.5e308)])
+def test_samples_whose_size_their_type_does_not_hold_are_pushed(sample: Any) -> None:
+    assert ob.DelayLine(2, dtype="complex128").push(sample)[0] == complex(sample)

@@ -105,3 +105,30 @@ def test_a_method_that_learns_none_of_several_files_shows_what_their_target_may_
         ValueError, match=r"'rls' \(regression\) cannot learn from file: .* one of numbers for regression"
     ):
         run(Suite(["rls"], ["numpy"], streams), isolate=False, progress=None)
+
+
+def test_lines_within_quotation_marks_are_no_rows(tmp_path):
+    """Blocks of 1 MiB end within such a text, which looks like a row."""
+    rows = [f'{i},1.5,"{"x" * (40 + i % 13)}, see order\n{i // 2},2.5,paid"\n' for i in range(14_000)]
+    (path := tmp_path / "orders.csv").write_text("id,amount,note\n" + "".join(rows))
+    data = Stream.from_file(path, "amount", drop=["note"]).load()
+    assert data.X[:, 0].tolist() == list(range(14_000))
+    assert (data.y == 1.5).all()
+
+
+def test_times_beyond_2_53_are_ordered_exactly(tmp_path):
+    """The first batches are read as floats, which would round the last rows."""
+    late = [2**60 + 3 - i for i in range(3)]
+    rows = [f"{t},{i}" for i, t in enumerate([*range(20_000), *late])]
+    (path := tmp_path / "t.csv").write_text("\n".join(["t,x", *rows]))
+    assert Stream.from_file(path, time="t").load().X[-3:, 0].tolist() == [20_002, 20_001, 20_000]
+
+
+def test_rows_that_are_lost_while_a_file_is_read_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    rows = [f"{i},{2 * i}" for i in range(40_000)]
+    (path := tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]))
+    data = Stream.from_file(path, "y").load()
+    path.write_text("\n".join(["x,y", *rows[:20_000]]))
+    with pytest.raises(ValueError, match="it had 40000 rows when it was opened, but ends at row 20000: it was"):
+        list(data.chunks(1_000))

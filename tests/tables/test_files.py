@@ -21,8 +21,10 @@ from click.testing import CliRunner
 import orfit_bench as ob
 from orfit_bench.bench import Suite, load, run
 from orfit_bench.cli import main
+from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Stream, file_stream
 from orfit_bench.tables import sources
+from orfit_bench.tables.rows import Cursor
 
 N = 60
 rng = np.random.default_rng(0)
@@ -534,3 +536,34 @@ def test_names_of_local_files_may_hold_what_ends_the_path_of_a_url(tmp_path):
         path, table = tmp_path / name, pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
         table.to_parquet(path) if name.endswith("parquet") else table.to_csv(path, index=False)
         assert Stream.from_file(path, "y").load().y[:].tolist() == [3.0, 4.0]
+
+
+@pytest.mark.parametrize("shape", [(), (3, 2)])
+def test_fields_of_other_shapes_than_rows_are_refused(shape, tmp_path):
+    np.save(path := tmp_path / "a.npy", np.zeros(shape, [("a", "f8"), ("b", "f8")]))
+    with pytest.raises(ValueError, match=r"a\.npy: the array has shape .*, want \(rows,\) or"):
+        Stream.from_file(path)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_dates_of_any_byte_order_order_the_rows(order, tmp_path):
+    rows = [("2024-01-03", 3), ("2024-01-01", 1), ("2024-01-02", 2)]
+    np.save(path := tmp_path / "t.npy", np.array(rows, [("t", f"{order}M8[s]"), ("x", f"{order}f8")]))
+    assert Stream.from_file(path, time="t").load().X[:, 0].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "reshuffled"])
+def test_rows_of_a_long_file_are_sampled_like_those_in_memory(sampling, tmp_path, monkeypatch):
+    rows = np.random.default_rng(0).standard_normal((40_000, 3))
+    pd.DataFrame(rows, columns=list("aby")).to_parquet(path := tmp_path / "r.parquet", row_group_size=7_000)
+    stream = with_sampling(Stream.from_file(path, "y"))
+    want = stream.load(sampling=sampling, passes=2, seed=1)
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    reads, read = [], Cursor.read
+    monkeypatch.setattr(Cursor, "read", lambda cursor, *rows: reads.append(rows) or read(cursor, *rows))
+    found = stream.load(sampling=sampling, passes=2, seed=1)
+    for rows in (slice(0, 500), slice(39_900, 40_300), slice(70_000, 70_001), slice(5, 5)):
+        reads.clear()
+        np.testing.assert_array_equal(found.X[rows], want.X[rows])
+        np.testing.assert_array_equal(found.y[rows], want.y[rows])
+        assert len(reads) <= 4  # blocks of 16,384 rows, for X and y together

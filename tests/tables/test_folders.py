@@ -95,3 +95,45 @@ def test_a_link_to_a_folder_that_contains_it_is_refused(depth: int, tmp_path: Pa
     (inside / "again").symlink_to(rides)
     with pytest.raises(ValueError, match=f"{inside}/again: this link leads to a folder that contains it, {rides}: "):
         Stream.from_file(rides, "y")
+
+
+def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
+    rides = written(tmp_path, {"a": pa.array([1.0, 2.0])})
+    (rides / "lost.parquet").symlink_to("nowhere")
+    with pytest.raises(FileNotFoundError, match=r"lost\.parquet: this link leads to no file"):
+        Stream.from_file(rides, "y")
+
+
+def test_dates_of_all_files_keep_their_time_of_day(tmp_path: Path) -> None:
+    hours = pa.array(pd.to_datetime(["1970-01-02 20:00", "1970-01-02 08:00"]))
+    for i, dates in enumerate(
+        [pa.array([0, 40], pa.date32()), pa.array([0, 3_000_000_000_000_000], pa.timestamp("us"))]
+    ):
+        (folder := tmp_path / str(i)).mkdir()
+        rides = written(folder, {"a": [1.0, 2.0], "t": dates}, {"a": [20.0, 8.0], "t": hours})
+        assert Stream.from_file(rides, "y", time="t").load().X[:, 0].tolist() == [1.0, 8.0, 20.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "other", [pa.array(["007", "12"]), pa.array([0, 1], pa.timestamp("us")), pa.array([[1], [2]])], ids=str
+)
+def test_columns_of_other_kinds_in_other_files_are_refused(other: Any, tmp_path: Path) -> None:
+    rides = written(tmp_path, {"a": pa.array([1, 2])}, {"a": other})
+    with pytest.raises(
+        ValueError, match=r"1\.parquet: the column 'a' is of type .*, but of type int64 in .*0\.parquet"
+    ):
+        Stream.from_file(rides, "y")
+
+
+def test_texts_of_several_types_are_one_column(tmp_path: Path) -> None:
+    texts = [pa.array(["u", "v"]), pa.array(["v", "u"]).dictionary_encode(), pa.array(["u", "u"], pa.large_string())]
+    for i in range(3):
+        (folder := tmp_path / str(i)).mkdir()
+        rides = written(folder, *({"a": text} for text in texts[i:] + texts[:i]))
+        assert sorted(Stream.from_file(rides, "y", one_hot=True).load().X[:, 0].tolist()) == [0, 0, 1, 1, 1, 1]
+
+
+def test_an_integer_that_the_type_of_all_files_would_round_is_named(tmp_path: Path) -> None:
+    rides = written(tmp_path, {"a": [2**53 + 1, 1]}, {"a": [1.5, 2.5]})
+    with pytest.raises(ValueError, match="the integer 9007199254740993 of a column with other numbers in another file"):
+        Stream.from_file(rides, "y").load()
