@@ -106,9 +106,8 @@ def about_fleet(method: Method, learner: type, name: str) -> str:
         return "pass a row for each member, X (N, 1, d), or rows for some of them with which=; fleet[i] is a learner"
     if name in FIXED or hasattr(learner, name):
         return f"members have it: fleet[i].{name}"
-    if advice := about_learner(method, name):
-        return f"members are learners, learner = fleet[i]; {advice}"
-    return f"members have it: fleet[i].{name}" if name in OF_LABELS else ""
+    advice = about_learner(method, name)
+    return advice and f"members are learners, learner = fleet[i]; {advice}"
 
 
 def about_estimator(method: Method, name: str) -> str:

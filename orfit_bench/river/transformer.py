@@ -77,7 +77,18 @@ class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
         return dict(enumerate(Z[0].tolist()))
 
     def transform_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The coordinates of the rows of a table."""
+        """Return the coordinates of the rows of a table along the components.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows.
+
+        Returns
+        -------
+        DataFrame
+            Coordinates by number of component, with the index of X; without columns before the first row was learned.
+        """
         import pandas as pd
 
         if not self._has_begun():

@@ -134,6 +134,8 @@ class WeightedRegressor(StreamingRegressor):
             Rows.
         y : array_like, shape (n,) or (n, outputs)
             Targets.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, as in `fit`.
 
         Returns
         -------

@@ -21,16 +21,19 @@ def files_of(path: Path) -> list[Path]:
 
 def _files_in(folder: str, ignored: tuple[str, ...], above: tuple[str, ...] = ()) -> Iterator[str]:
     """The files in a folder and its subfolders, also linked ones, unless their names begin with something ignored."""
-    place = os.path.realpath(folder)
-    if place in above:
-        raise ValueError(f"{folder}: this link leads to a folder that contains it, {place}: remove the link")
+    above = (*above, os.path.realpath(folder))
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(ignored):
                 continue
-            if entry.is_dir():
-                yield from _files_in(entry.path, ignored, (*above, place))
-            elif entry.is_file():
+            if os.path.isdir(entry.path):  # `entry.is_dir()` raises OSError for a link to itself
+                target = os.path.realpath(entry.path)
+                if any(place == target or place.startswith(target + os.sep) for place in above):
+                    raise ValueError(
+                        f"{entry.path}: this link leads to a folder that contains it, {target}: remove the link"
+                    )
+                yield from _files_in(entry.path, ignored, above)
+            elif os.path.isfile(entry.path):
                 yield entry.path
             elif entry.is_symlink():
                 raise FileNotFoundError(f"{entry.path}: this link leads to no file: remove it, or its rows are missing")

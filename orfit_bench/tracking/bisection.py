@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,34 +11,39 @@ from orfit_bench.tracking.environment import environment, git
 from orfit_bench.tracking.gate import Gate
 
 UNMEASURED: tuple[Verdict, ...] = ("gone", "broken", "failing", "n/a")
-Regressions = Mapping[tuple[str, Key], Verdict]
-"""Verdicts by metric and key."""
+Outcome = tuple[Verdict, bool]
+"""The verdict, and whether a broken plugin is the reason why a method is gone or new."""
+Regressions = Mapping[tuple[str, Key], Outcome]
+"""Outcomes by metric and key."""
 
 
 def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -> str:
     """Return a sentence that names the first commit with one of the regressions found; "" if there are none.
 
-    Only quantities with a regression are measured. Commits that cannot be measured are skipped.
+    Only methods, backends and start times with a regression are measured. Commits that cannot be measured are skipped.
     """
-    regressions = {(f.metric, f.key): f.verdict for f in found if f.is_regression}
+    regressions = outcomes(f for f in found if f.is_regression)
     if not regressions:
         return ""
-    narrowed = narrow(gate, regressions)
+    narrowed, reasons = narrow(gate, regressions), [""]
 
     def is_bad(sha: str) -> bool | None:
         try:
             return has_regression(replace(narrowed, head=environment(root, sha)).compare(), regressions)
-        except (ValueError, RuntimeError):  # it cannot be installed or imported
+        except (ValueError, RuntimeError) as error:  # it cannot be installed or imported
+            reasons.append(f": {error}")
             return None
 
     base, head = gate.base.commit, gate.head.commit
-    commits = git(root, "rev-list", "--reverse", "--first-parent", f"{base}..{head}").split()
-    if not commits:
-        return f"no commit between {base[:12]} and {head[:12]} can be searched"
     try:
         shared = git(root, "merge-base", base, head).strip()
     except ValueError:
         return f"no first bad commit: {base[:12]} and {head[:12]} have no common ancestor"
+    # commits of a branch into which the ancestor was merged later do not contain it
+    search = "rev-list", "--reverse", "--first-parent", "--ancestry-path", f"{shared}..{head}"
+    commits = git(root, *search).split()
+    if not commits:
+        return f"no commit between {base[:12]} and {head[:12]} can be searched"
     if shared != base and is_bad(shared) is not False:
         return (
             f"no first bad commit: {shared[:12]}, the last common ancestor, is no better than {head[:12]} or cannot be "
@@ -46,7 +51,8 @@ def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -
         )
     first, skipped = first_bad(commits, is_bad)
     subject = git(root, "show", "--no-patch", "--format=%h %s", first).strip()
-    return f"first bad commit: {subject}" + f" (or one of {skipped} before it that cannot be measured)" * bool(skipped)
+    doubt = f" (or one of {skipped} before it that cannot be measured{reasons[-1]})" if skipped else ""
+    return f"first bad commit: {subject}{doubt}"
 
 
 def narrow(gate: Gate, regressions: Regressions) -> Gate:
@@ -63,11 +69,17 @@ def narrow(gate: Gate, regressions: Regressions) -> Gate:
 
 def has_regression(found: Sequence[Comparison], regressions: Regressions) -> bool | None:
     """Whether a commit has one of the regressions; None if it lacks some of their quantities for another reason."""
-    verdicts = {(f.metric, f.key): f.verdict for f in found}
-    if any(verdicts.get(what) == verdict for what, verdict in regressions.items()):
+    here = outcomes(found)
+    if any(here.get(what) == outcome for what, outcome in regressions.items()):
         return True
-    measured = {what for what, verdict in verdicts.items() if verdict not in UNMEASURED}
-    return False if all(what in measured or what[0] == METHOD for what in regressions) else None
+    measured = {what for what, (verdict, _) in here.items() if verdict not in UNMEASURED}
+    has_method = {what for what in regressions if what[0] == METHOD and what not in here}
+    return False if all(what in measured or what in has_method for what in regressions) else None
+
+
+def outcomes(found: Iterable[Comparison]) -> Regressions:
+    """The outcome of each comparison by metric and key."""
+    return {(f.metric, f.key): (f.verdict, f.metric == METHOD and bool(f.note)) for f in found}
 
 
 def first_bad(commits: Sequence[str], is_bad: Callable[[str], bool | None]) -> tuple[str, int]:

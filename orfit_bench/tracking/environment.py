@@ -1,7 +1,8 @@
 """Environments for measurements: the distributions of a commit, each installed in its own folder.
 
-The folders are named after the contents of the sources and never modified, so that two commits share equal
-distributions and their compiled code. All other packages are those of the current environment.
+The folders are named after the contents of the sources and not modified, except that incomplete ones are replaced, so
+that two commits share equal distributions and their compiled code. All other packages are those of the current
+environment.
 """
 
 from __future__ import annotations
@@ -130,16 +131,22 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
             _output(["tar", "-x", "-C", str(source)], what, archive)
             _install(source, site, what, lock)
             _move(site, target)
+        if not _is_complete(target):
+            raise ValueError(f"{target}: this installation of {what} is incomplete: delete the folder")
     return target
 
 
 def _is_complete(site: Path) -> bool:
     """Whether the folder has every file of the distribution in it, except scripts, which are in another folder."""
-    records = [
-        d.read_text("RECORD") or "" for d in distributions(path=[str(site)])
-    ]  # later Pythons' `files` skips some
-    files = [Path(row[0]) for record in records for row in csv.reader(record.splitlines())]
-    return bool(files) and all((site / file).exists() for file in files if ".." not in file.parts)
+    # the attribute `files` of some versions leaves out missing files
+    records = [d.read_text("RECORD") or "" for d in distributions(path=[str(site)])]
+    rows = [row for record in records for row in csv.reader(record.splitlines()) if ".." not in Path(row[0]).parts]
+    return bool(rows) and all(_has_size(site / file, size) for file, _, size in rows)
+
+
+def _has_size(file: Path, size: str) -> bool:
+    """Whether a file exists and has this size, if one is given."""
+    return file.is_file() and size in ("", str(file.stat().st_size))
 
 
 def _output(command: Sequence[str], what: str, given: bytes = b"") -> bytes:
@@ -166,10 +173,10 @@ def _move(site: Path, target: Path) -> None:
 def _install(source: Path, site: Path, what: str, lock: int) -> None:
     """Install a distribution with the build tools of the current environment, or downloaded ones if it lacks some."""
     error = _pip(source, site, lock, "--no-build-isolation", "--check-build-dependencies")
-    if "build dependencies" in error:
-        error = _pip(source, site, lock)
-    if error:
-        raise ValueError(f"{what} cannot be installed: {_reason(error)}")
+    if error and (isolated := _pip(source, site, lock)):
+        raise ValueError(
+            f"{what} cannot be installed: {_reason(error)}; with downloaded build tools: {_reason(isolated)}"
+        )
 
 
 def _pip(source: Path, site: Path, lock: int, *options: str) -> str:

@@ -37,6 +37,8 @@ def freeze_trajectories(methods: Sequence[str] = (), file: Path | None = None, b
     ------
     NotImplementedError
         If a method or the backend does not exist.
+    ValueError
+        If a value is not finite.
 
     Examples
     --------
@@ -49,6 +51,8 @@ def freeze_trajectories(methods: Sequence[str] = (), file: Path | None = None, b
         for method in methods or workloads.METHODS
         for name, value in workloads.Workload(method, backend).trajectory().items()
     }
+    if wrong := [name for name, array in arrays.items() if not np.isfinite(array).all()]:
+        raise ValueError(f"{wrong[0]} has values that are not finite: correct the kernel before its results are stored")
     target = file or exactness.TRAJECTORIES
     replace(target, lambda opened: np.savez_compressed(opened, **arrays))  # type: ignore[arg-type]
     return sum(array.size for array in arrays.values())

@@ -91,7 +91,7 @@ class Gate:
         return "orfit-bench" in {*self.base.distributions, *self.head.distributions}
 
     def _stored_trajectories(self) -> Trajectories:
-        """Those that the older commit of a plugin stores, or else the newer one, or else those of this package."""
+        """Those that the base of a plugin stores, or else its head, or else those of this package."""
         if not self._has_host():
             for side in (self.base, self.head):
                 if (data := committed(self.root, side.commit, OWN_TRAJECTORIES)) is not None:

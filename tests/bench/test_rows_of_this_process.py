@@ -219,7 +219,8 @@ def replaced_after_one(path: Path) -> Any:
 
     def replace(done: int, total: int, record: Any) -> None:
         if record is not None and (rows := next(later, None)) is not None:
-            rows.to_parquet(path)
+            rows.to_parquet(new := path.with_suffix(".new"))
+            new.replace(path)  # writing into a file that is mapped to memory would end the process
 
     return replace
 
@@ -228,6 +229,7 @@ def test_a_file_that_changes_during_a_run_ends_it(tmp_path: Path) -> None:
     table(1.0).to_parquet(path := tmp_path / "rides.parquet")
     suite, here = Suite(METHODS, ["numpy"], [Stream.from_file(path, "y", test=0.3)]), {"isolate": False, "timed": False}
     for output in (tmp_path / "r.nc", None):
+        path.unlink()
         table(1.0).to_parquet(path)
         with pytest.raises(ValueError, match=r"rides\.parquet: this file changed while cells learned its rows"):
             run(suite, output, progress=replaced_after_one(path), **here)

@@ -97,6 +97,20 @@ def test_a_link_to_a_folder_that_contains_it_is_refused(depth: int, tmp_path: Pa
         Stream.from_file(rides, "y")
 
 
+def test_a_link_to_a_folder_around_the_rows_is_refused(tmp_path: Path) -> None:
+    rides = written(tmp_path, {"a": pa.array([1.0, 2.0])})
+    (rides / "again").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match=f"{rides}/again: this link leads to a folder that contains it, {tmp_path}: "):
+        Stream.from_file(rides, "y")
+
+
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    rides = written(tmp_path, {"a": pa.array([1.0, 2.0])})
+    (rides / "loop").symlink_to("loop")
+    with pytest.raises(FileNotFoundError, match="loop: this link leads to no file"):
+        Stream.from_file(rides, "y")
+
+
 def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
     rides = written(tmp_path, {"a": pa.array([1.0, 2.0])})
     (rides / "lost.parquet").symlink_to("nowhere")

@@ -7,7 +7,7 @@ import pytest
 from helpers.gate import commit
 
 from orfit_bench.tracking import bisection
-from orfit_bench.tracking.bisection import first_bad, first_with_regression, has_regression, narrow
+from orfit_bench.tracking.bisection import first_bad, first_with_regression, has_regression, narrow, outcomes
 from orfit_bench.tracking.commit_process import MeasureError
 from orfit_bench.tracking.comparison import Comparison
 from orfit_bench.tracking.environment import git
@@ -39,7 +39,7 @@ def found(**verdicts):
 
 
 def regressions(**verdicts):
-    return {(f.metric, f.key): f.verdict for f in found(**verdicts)}
+    return outcomes(found(**verdicts))
 
 
 class TestRegression:
@@ -60,6 +60,13 @@ class TestRegression:
     def test_worse(self, of_commit, want):
         assert has_regression(found(**of_commit), regressions(latency="worse", import_seconds="worse")) is want
 
+    def test_a_broken_plugin_is_not_a_removed_method(self):
+        removed = found(method="gone")
+        broken = [removed[0]._replace(note="the plugin of mine is broken")]
+        assert has_regression(broken, outcomes(removed)) is None
+        assert has_regression(broken, outcomes(broken)) is True
+        assert has_regression(found(latency="n/a"), regressions(latency="worse")) is None
+
     def test_gone_and_broken(self):
         assert has_regression(found(latency="same"), regressions(method="gone")) is False
         assert has_regression(found(method="gone"), regressions(method="gone")) is True
@@ -74,7 +81,7 @@ class TestRegression:
 def test_only_quantities_with_a_regression_are_measured_again(names, learners, starts):
     gate = narrow(Gate(None, None), regressions(**dict.fromkeys(names, "worse")))
     assert (gate.measures_learners, gate.measures_starts) == (learners, starts)
-    assert gate.methods == (["lms"] if learners else [])
+    assert (gate.methods, gate.backends) == ((["lms"], ["numpy"]) if learners else ([], []))
 
 
 class TestFirst:
@@ -112,7 +119,11 @@ class TestFirst:
     @pytest.mark.parametrize("skipped", ["cannot be installed", "cannot be imported", "broken", "gone"])
     def test_the_sentence_counts_commits_that_cannot_be_measured(self, skipped, search):
         sentence = search("same", "same", skipped, "worse")
-        assert re.fullmatch(r"first bad commit: \S+ \S.* \(or one of \d before it that cannot be measured\)", sentence)
+        assert re.fullmatch(
+            r"first bad commit: \S+ \S.* \(or one of \d before it that cannot be measured.*\)", sentence
+        )
+        reasons = {"cannot be installed": ": cannot be installed)", "cannot be imported": ": SyntaxError)"}
+        assert sentence.endswith(reasons.get(skipped, "measured)"))
 
     def test_a_branch_that_lacks_an_improvement_has_no_bad_commit(self, search, repository):
         (repository / "README.md").write_text("worse\n")
@@ -122,6 +133,28 @@ class TestFirst:
         commit(repository, "faster")
         git(repository, "checkout", "-q", "work")
         assert "has an improvement that" in search("worse", "worse", base="faster")
+
+    def test_commits_of_a_branch_before_the_ancestor_was_merged_are_not_searched(self, search, repository):
+        (repository / "README.md").write_text("worse\n")
+        commit(repository, "slow from the start")
+        git(repository, "checkout", "-q", "-b", "faster")
+        (repository / "quick.md").write_text("quick\n")
+        commit(repository, "faster")
+        git(repository, "checkout", "-q", "work")
+        (repository / "README.md").write_text("worse\n0\n")
+        commit(repository, "old work")
+        options = "-c", "user.name=me", "-c", "user.email=me@here", "merge", "-q", "--no-ff", "--no-edit", "faster"
+        git(repository, *options)
+        assert re.fullmatch("first bad commit: [0-9a-f]+ it is worse", search("same", "worse", base="faster"))
+
+    def test_an_ancestor_that_cannot_be_measured_ends_the_search(self, search, repository):
+        (repository / "README.md").write_text("cannot be installed\n")
+        commit(repository, "not installed")
+        git(repository, "checkout", "-q", "-b", "other")
+        (repository / "README.md").write_text("same\n")
+        commit(repository, "other")
+        git(repository, "checkout", "-q", "work")
+        assert "no first bad commit: " in search("worse", base="other")
 
     def test_other_histories(self, search, repository):
         git(repository, "checkout", "-q", "--orphan", "alone")

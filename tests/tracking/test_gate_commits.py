@@ -1,6 +1,7 @@
 """The gate between commits: pairs, environments, processes, and the repository of a plugin."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -58,7 +59,15 @@ def test_arrays_that_are_no_trajectories_are_refused(name, array, repository):
         gate.Gate(side, side, root=repository).compare()
 
 
-def test_trajectories_are_those_of_the_older_commit_that_has_some(repository):
+def test_other_files_than_archives_are_refused(repository):
+    side = stored(repository, "start", **{"mine.48.48.w": np.ones(2)})
+    (repository / gate.OWN_TRAJECTORIES).write_text("a text")
+    commit(repository, "a text", "checkout", "-q", "-b", "text")
+    with pytest.raises(ValueError, match=r"it is no \.npz file"):
+        gate.Gate(SimpleNamespace(commit="text", distributions=("mine",)), side, root=repository).compare()
+
+
+def test_trajectories_are_those_of_the_base_if_it_has_some(repository):
     none = SimpleNamespace(commit="main", distributions=("mine",))
     environment.git(repository, "checkout", "-q", "-b", "work")
     old, new = (stored(repository, str(v), **{"mine.48.48.w": np.full(2, v)}) for v in (1.0, 2.0))
@@ -138,6 +147,37 @@ class TestPairs:
             self.keys(self.BOTH, self.BOTH, [self.NUMPY, self.NUMBA], **asked)
 
 
+@pytest.mark.parametrize(("learners", "starts"), [(True, True), (True, False), (False, True)])
+def test_only_the_chosen_quantities_are_measured(learners, starts, monkeypatch):
+    side = SimpleNamespace(distributions=("orfit-bench",), commit="a", variables={}, run=lambda *given: None)
+    asked = []
+
+    def compare_times(compared, processes, jobs, *turns):
+        asked.extend(job for job, _ in jobs)
+        return [[] for _ in jobs]
+
+    monkeypatch.setattr(gate.Gate, "_keys", lambda compared, processes: ([("lms", "numpy", 64)], []))
+    monkeypatch.setattr(gate.Gate, "_compare_sizes", lambda *given: iter(()))
+    monkeypatch.setattr(gate.Gate, "_compare_times", compare_times)
+    monkeypatch.setattr(gate.Gate, "_both", lambda *given: [1.0, 1.0])
+    gate.Gate(side, side, measures_learners=learners, measures_starts=starts).compare()
+    assert ("latency" in asked, "import_seconds" in asked) == (learners, starts)
+
+
+@pytest.mark.parametrize("methods", [(), ("lms",)])
+def test_starts_are_measured_unless_methods_are_named(methods, repository, monkeypatch):
+    sides = [SimpleNamespace(commit="HEAD", distributions=()) for _ in range(2)]
+    monkeypatch.setattr(environment, "environments", lambda *given: sides)
+
+    def compare(compared):
+        raise ValueError(f"starts: {compared.measures_starts}")
+
+    monkeypatch.setattr(gate.Gate, "compare", compare)
+    monkeypatch.chdir(repository)
+    options = [part for name in methods for part in ("--method", name)]
+    assert f"starts: {not methods}" in CliRunner().invoke(main, ["gate", "main", *options]).output
+
+
 class TestEnvironment:
     def test_folders_that_hold_a_distribution(self, repository):
         for place in ("", "plugins/größe/", "packages/x/old-", "example.", "plugins/a/b/", "packages/y z/"):
@@ -155,25 +195,50 @@ class TestEnvironment:
         assert environment.uncommitted(repository, "main")
         assert not environment.uncommitted(repository, "HEAD~1")
 
-    def test_an_incomplete_installation_is_replaced(self, repository):
+    def test_an_incomplete_installation_is_replaced(self, repository, monkeypatch):
         (repository / "pyproject.toml").write_text(
             '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
-            '[project]\nname = "mine"\nversion = "1"\n'
+            '[project]\nname = "mine"\nversion = "1"\n[project.scripts]\nmine = "mine:main"\n'
         )
         for name in ("__init__.py", "kernel.py"):
             (repository / "mine" / name).parent.mkdir(exist_ok=True)
-            (repository / "mine" / name).write_text("")
+            (repository / "mine" / name).write_text("x = 1\n")
         commit(repository, "a distribution")
-        for _ in range(2):
+        for damage in (Path.unlink, lambda file: file.write_text("")):
             (site,) = environment.environment(repository, "main").path
-            assert (site / "mine/kernel.py").exists()
-            (site / "mine/kernel.py").unlink()
+            kernel = site / "mine/kernel.py"
+            assert kernel.read_text() == "x = 1\n"
+            damage(kernel)
+        environment.environment(repository, "main")
+        monkeypatch.setattr(environment, "_pip", lambda *given: "not needed: the installation is complete")
+        environment.environment(repository, "main")
+        kernel.unlink()
+        with pytest.raises(
+            ValueError, match=r"the root of .* cannot be installed: not needed.*; with downloaded build"
+        ):
+            environment.environment(repository, "main")
 
+    def test_an_incomplete_installation_that_stays_is_refused(self, repository, monkeypatch):
+        (repository / "pyproject.toml").write_text("")
+        commit(repository, "a distribution")
+        monkeypatch.setattr(environment, "_install", lambda source, site, what, lock: site.mkdir())
+        with pytest.raises(ValueError, match=r"this installation of the root of .* is incomplete: delete the folder"):
+            environment.environment(repository, "main")
+
+    def test_build_tools_that_are_missing_are_downloaded(self, monkeypatch):
+        given = []
+        monkeypatch.setattr(
+            environment, "_pip", lambda *options: given.append(options[3:]) or (options[3:] and "no tool")
+        )
+        environment._install(Path("source"), Path("site"), "it", 0)
+        assert given == [("--no-build-isolation", "--check-build-dependencies"), ()]
+
+    @pytest.mark.skipif(os.name == "nt", reason="the programs of this test are shell scripts")
     def test_tools_that_fail_are_named(self, repository, monkeypatch):
         (repository / "pyproject.toml").write_text("")
         commit(repository, "a distribution")
         (folder := repository / "programs").mkdir()
-        monkeypatch.setenv("PATH", f"{folder}:{Path(shutil.which('git')).parent}")
+        monkeypatch.setenv("PATH", os.pathsep.join([str(folder), str(Path(shutil.which("git")).parent)]))
         for program, reason in [("echo no space >&2; exit 2", "tar: no space"), ("exit 3", "tar: exit status 3")]:
             (folder / "tar").write_text(f"#!/bin/sh\n{program}\n")
             (folder / "tar").chmod(0o755)

@@ -38,7 +38,10 @@ def stored_trajectory(method: str, source: Path | None = None) -> dict[str, Arra
 
 
 def stored_trajectories(source: Path | None = None) -> dict[str, Array]:
-    """Return the trajectories in a file, by default those of this package; raises as `read_trajectories`."""
+    """Return the trajectories in a file, by default those of this package.
+
+    Raises OSError if it cannot be read, and ValueError as `read_trajectories` does.
+    """
     source = source or TRAJECTORIES
     return read_trajectories(source.read_bytes(), str(source))
 
