@@ -165,7 +165,7 @@ def test_only_the_chosen_quantities_are_measured(learners, starts, monkeypatch):
 
 
 @pytest.mark.parametrize("methods", [(), ("lms",)])
-def test_starts_are_measured_unless_methods_are_named(methods, repository, monkeypatch):
+def test_start_times_are_measured_without_methods(methods, repository, monkeypatch):
     sides = [SimpleNamespace(commit="HEAD", distributions=()) for _ in range(2)]
     monkeypatch.setattr(environment, "environments", lambda *given: sides)
 
