@@ -42,6 +42,13 @@ def test_a_merge_keeps_the_names(steps: tuple[str, ...], before: str) -> None:
     np.testing.assert_array_equal(p.predict(OTHER_ORDER), p.predict(TABLE))
 
 
+def test_a_merge_keeps_the_columns_of_a_table_without_rows() -> None:
+    fresh = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy"))
+    empty = fresh.copy().partial_fit(pd.DataFrame(np.zeros((0, 2)), columns=["a", "b"]), [])
+    merged = fresh.merge(empty)
+    assert (merged.n_features_in_, merged.feature_names_in_.tolist()) == (2, ["a", "b"])
+
+
 def test_a_merge_refuses_other_names_of_an_empty_table() -> None:
     with pytest.raises(ValueError, match=r"the names of columns: .* in the order of the other"):
         make(STEPS[0]).partial_fit(OTHER_ORDER[:0], []).merge(make(STEPS[0]).partial_fit(TABLE, y))
