@@ -103,6 +103,9 @@ def _markdown(folder: Path, number: int) -> str:
 
 def _copy(source: Path, site: Path, what: str, lock: int) -> None:
     shutil.copytree(source, site)
+    (about := site / "mine-0.dist-info").mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 0\n")
+    (about / "RECORD").write_text(f"{MODULE},,{(site / MODULE).stat().st_size}\n")
 
 
 @contextmanager
@@ -121,7 +124,7 @@ def _at(folder: Path) -> Iterator[None]:
 def _copied() -> Iterator[None]:
     """Install commits by copying them one by one, so that operations have an order, and measure their sizes."""
     with (
-        patch.object(environment, "_pip", _copy),
+        patch.object(environment, "_install", _copy),
         patch.object(environment, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1)),
         patch.object(Gate, "compare", _measured),
     ):
