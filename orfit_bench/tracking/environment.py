@@ -140,8 +140,9 @@ def _is_complete(site: Path) -> bool:
     """Whether the folder has every file of the distribution in it, except scripts, which are in another folder."""
     # the attribute `files` of some versions leaves out missing files
     records = [d.read_text("RECORD") or "" for d in distributions(path=[str(site)])]
-    rows = [row for record in records for row in csv.reader(record.splitlines()) if ".." not in Path(row[0]).parts]
-    return bool(rows) and all(_has_size(site / file, size) for file, _, size in rows)
+    rows = [row for record in records for row in csv.reader(record.splitlines())]
+    here = [row for row in rows if len(row) != 3 or ".." not in Path(row[0]).parts]  # other lengths: a damaged record
+    return bool(here) and all(len(row) == 3 and _has_size(site / row[0], row[2]) for row in here)
 
 
 def _has_size(file: Path, size: str) -> bool:

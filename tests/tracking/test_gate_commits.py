@@ -209,7 +209,10 @@ class TestEnvironment:
             kernel = site / "mine/kernel.py"
             assert kernel.read_text() == "x = 1\n"
             damage(kernel)
+        (record,) = site.glob("*.dist-info/RECORD")
+        record.write_text("mine/kernel.py,sha256=0\n\n")
         environment.environment(repository, "main")
+        assert len(record.read_text().splitlines()) > 2
         monkeypatch.setattr(environment, "_pip", lambda *given: "not needed: the installation is complete")
         environment.environment(repository, "main")
         kernel.unlink()
