@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.variables import stream_name
 from orfit_bench.jobs.files import digest
+from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.runner import Record
 
 RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
@@ -39,7 +39,7 @@ def differing_rows(records: Iterable[Record]) -> str:
         if record["status"] != "ok" or not record.get("rows_hash"):
             continue
         cell = record["cell"]
-        stream = json.dumps([cell[name] for name in ("stream", "stream_settings", "seed", "protocol")], sort_keys=True)
+        stream = make_key([cell[name] for name in ("stream", "stream_settings", "seed", "protocol")])
         rows = record["rows_hash"], record["n"]
         if known.setdefault(stream, rows) != rows:
             name = stream_name(cell["stream"], cell["stream_settings"])

@@ -56,14 +56,14 @@ def open_file(path: str, codes: Collection[str] = ()) -> Source:
         If a library that is required to read the file is not installed.
     """
     kind = _format(path)
-    if not is_url(path):
-        if Path(path).is_file():
-            check_content(path, kind)
-        files_of(Path(path))  # refuses links in a circle
+    if not is_url(path) and Path(path).is_file():
+        check_content(path, kind)
     if kind == "npy":
         return _open_npy(path)
     if kind == "zarr":
         return _open_zarr(path)
+    if not is_url(path):
+        files_of(Path(path))  # refuses links in a circle
     try:
         import pyarrow.dataset as ds
     except ImportError as error:
