@@ -155,7 +155,7 @@ def filtered_rows(
     """The inputs of rounding estimates for rows X (n, p) of a linear model, from the moments before and after each."""
     rows = X[:, None, :]
     E = to_host(Y - (rows @ before.mean)[:, 0, :]).astype(float)
-    along = to_host((rows @ before.covariance)[:, 0, :] * X).sum(axis=1).astype(float)
+    along = np.vecdot(to_host((rows @ before.covariance)[:, 0, :]), to_host(X)).astype(float)
     noise = np.broadcast_to(to_host(p.observation_noise).reshape(-1), X.shape[0])
     of_parameters = to_host(variances_of(before)), to_host(variances_of(after))
     return FilteredRows(transitions, before.covariance, *of_parameters, to_host(X), E, along + noise, noise)

@@ -7,6 +7,8 @@ triangle of the squares of these, 1 d^3 each. Writes m and P; allocates five arr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
+from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +85,7 @@ def stack(matrices: Sequence[Array | None], P: Array) -> Array:
     The result has shape (1, d, d) if all except the first are the same object, and (0, d, d) if they are None.
     """
     later = matrices[1:]
-    if len(set(map(id, later))) <= 1:  # the same object
+    if not later or all(map(is_, later, repeat(later[0]))):
         return P[:0] if not later or later[0] is None else later[0][None]
     return np.stack([np.zeros_like(P[0]) if A is None else A for A in matrices])
 
@@ -91,8 +93,10 @@ def stack(matrices: Sequence[Array | None], P: Array) -> Array:
 def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> NDArray[np.bool_]:
     """For each step, whether the state did not move before it and nothing was added to its covariance."""
     rests = np.zeros(len(F), bool)
-    before, after = (np.diagonal(a, axis1=1, axis2=2) for a in (P[:-1], P_pred[1:]))
-    for j in (np.flatnonzero((before == after).all(axis=1)) + 1).tolist():
+    before, after = diagonals(P)[:-1], diagonals(P_pred)[1:]
+    equal = np.flatnonzero(before[:, 0] == after[:, 0])  # few steps if the state moves
+    equal = equal[(before[equal] == after[equal]).all(axis=1)]
+    for j in (equal + 1).tolist():
         rests[j] = np.array_equal(P_pred[j], P[j - 1]) and np.array_equal(F[j], np.eye(len(F[j])))
     return rests
 
