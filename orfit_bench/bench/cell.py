@@ -47,7 +47,7 @@ class Cell:
     dtype : str
         "float64" or "float32".
     protocol : Protocol
-        Number of passes and of learners.
+        How the stream is learned: passes, learners and preprocessing.
     model : mapping
         {} for the linear model, {"hidden": [32], ...} for a multilayer perceptron.
 
@@ -202,11 +202,7 @@ def identify_rows(cell: Cell) -> dict[str, Any]:
 
 def _identifiers_of_rows(cell: Cell, data: Data) -> dict[str, Any]:
     tasks = () if data.tasks is None else data.tasks
-    return {"rows_hash": _identity_of_rows(cell, data), "tasks": [int(row) for row in tasks]}
-
-
-def _identity_of_rows(cell: Cell, data: Data) -> str:
-    return _hash_of_rows(data) or _key_of_rows(cell)
+    return {"rows_hash": _hash_of_rows(data) or _key_of_rows(cell), "tasks": [int(row) for row in tasks]}
 
 
 def _hash_of_rows(data: Data) -> str:

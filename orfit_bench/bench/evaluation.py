@@ -11,7 +11,6 @@ import numpy as np
 from orfit_bench.bench.views import read_only
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.phases import phase
-from orfit_bench.plugins.discovery import OWN
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric, Record
 
@@ -51,7 +50,7 @@ def evaluate(record: Record, memory_budget: float) -> Evaluation:
 
 def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[float | None, str]:
     """The value of a metric, None if it does not apply or is NaN, and a note about it."""
-    if not _is_own(metric):
+    if not registry().is_own("metrics", metric.name):  # its own metrics change no learner
         record = replace(record, learner=record.learner.copy())
     needed = metric.memory(record) if metric.memory else 0.0
     if needed and not isinstance(record.data.X, np.ndarray):
@@ -62,11 +61,6 @@ def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[floa
     if value is None:
         return None, ""
     return (None, "is NaN") if math.isnan(value) else (float(value), "")
-
-
-def _is_own(metric: Metric) -> bool:
-    """Whether this package supplies the metric. Its own metrics change no learner."""
-    return _supplier(metric).rpartition(" ")[0] == OWN
 
 
 def _supplier(metric: Metric) -> str:

@@ -55,7 +55,7 @@ def learn(
     data : Data
         The rows.
     protocol : Protocol
-        Number of passes and of learners.
+        Number of passes, of learners and of rows per round.
     stops : collection of int
         Numbers of learned rows at which to cut chunks.
     observe : callable, optional

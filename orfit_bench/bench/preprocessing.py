@@ -60,7 +60,7 @@ class TransformedRows(RowView):
 
 
 def preprocess(data: Data, standardise: bool, intercept: bool) -> Data:
-    """The data with transformed rows; test and validation rows by the moments of the whole stream."""
+    """The data with transformed rows; test and validation rows by the moments of the whole stream and of the row."""
     if standardise:
         rows: Any = StandardizedRows(data.X)
         final = rows.up_to(len(rows)) if data.test or data.validation else Standardizer()

@@ -52,7 +52,7 @@ class Roofline:
 
 
 def measure() -> Roofline:
-    """Measure the roofline, in about three seconds. BLAS must use a single thread in this process."""
+    """Measure the roofline, in a few seconds. BLAS must use a single thread in this process."""
     rates = [max(_rate(loop) for loop in _loops(size)) for size in SIZES]
     fastest = np.maximum.accumulate(rates[::-1])[::-1].tolist()  # a smaller working set is at least as fast
     products = {dtype: _rate(_product(dtype)) for dtype in DTYPES}

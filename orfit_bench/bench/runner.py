@@ -19,6 +19,7 @@ from orfit_bench.bench.progress import print_progress
 from orfit_bench.bench.resuming import not_resumed
 from orfit_bench.bench.suite import Suite
 from orfit_bench.errors import warn
+from orfit_bench.jobs import timeouts
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
@@ -32,7 +33,6 @@ from orfit_bench.plugins.registry import registry
 if TYPE_CHECKING:
     import xarray
 
-TIMEOUT = 300.0
 LEAST_MEMORY = 32e6
 """Minimum memory limit of a cell, in bytes; with less, threads that other threads wait for cannot start."""
 
@@ -42,7 +42,7 @@ def run(
     output: str | Path | None = None,
     *,
     isolate: bool = True,
-    timeout: float = TIMEOUT,
+    timeout: float = timeouts.OF_CELL,
     memory_budget: float = MEMORY_BUDGET,
     memory_limit: float | None = None,
     jobs: int = 1,

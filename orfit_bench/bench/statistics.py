@@ -106,8 +106,8 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
             differences = [_difference(errors[one][case], errors[other][case], case[DTYPE]) for case in met]
             tested.append(_compared(first[one], first[other], np.array(differences)))
     corrected = holm([c.p for c in tested])
-    found_all = [c._replace(p_holm=p) for c, p in zip(tested, corrected, strict=True)]
-    return sorted(found_all, key=lambda c: (isnan(c.p), c.p_holm, c.p))
+    compared = [c._replace(p_holm=p) for c, p in zip(tested, corrected, strict=True)]
+    return sorted(compared, key=lambda c: (isnan(c.p), c.p_holm, c.p))
 
 
 def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[float]:

@@ -61,7 +61,7 @@ class Suite:
     seeds : sequence of int
         Each is the `random_state` of the learner and the seed of the stream.
     protocol : Protocol
-        Number of passes and of learners.
+        How the stream is learned: passes, learners and preprocessing.
     dtype : str
         "float64" or "float32".
     settings : mapping of mappings
@@ -223,9 +223,9 @@ class Suite:
         for n, d in product(self.rows or (None,), self.features or (None,)):
             size = {k: v for k, v in (("n", n), ("d", d)) if v is not None}
             if fixed := set(size) - {s.name for s in stream.settings}:
-                field = "features" if "d" in fixed else "rows"
+                names = " and ".join(name for key, name in (("d", "features"), ("n", "rows")) if key in fixed)
                 raise ValueError(
-                    f"stream {stream.name!r} has a fixed number of {field}: omit {field} or select other streams"
+                    f"stream {stream.name!r} has a fixed number of {names}: omit {names} or select other streams"
                 )
             every = with_defaults(stream, {**settings, **size})
             yield stream, {k: v for k, v in every.items() if k != "seed"}

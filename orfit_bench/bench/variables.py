@@ -10,6 +10,7 @@ from orfit_bench.bench import models
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.plugins.registry import registry
+from orfit_bench.spec.file_stream import FILE
 
 if TYPE_CHECKING:
     import xarray
@@ -28,8 +29,6 @@ METRICS = (
     "device_memory",
 )
 """Metrics that tables and figures access by name."""
-FILE = "file"
-"""The stream of the user's files."""
 ROWS_HASH = "rows_hash"
 """A coordinate that is missing in files of earlier versions."""
 Get = Callable[[dict[str, Any]], Any]
@@ -44,7 +43,7 @@ COORDINATES: dict[str, tuple[Get, str]] = {
     "stream_settings": (lambda r: json.dumps(r["cell"]["stream_settings"]), "all settings of the stream, JSON"),
     "seed": (lambda r: r["cell"]["seed"], "random_state of the learner, seed of the stream"),
     "error": (lambda r: ERRORS[_kind(r)].name, "the meaning of test_error in this cell"),
-    "protocol": (lambda r: Protocol(**r["cell"]["protocol"]).name, "passes and learners"),
+    "protocol": (lambda r: Protocol(**r["cell"]["protocol"]).name, "passes, learners and preprocessing"),
     "dtype": (lambda r: r["cell"]["dtype"], "dtype of the state"),
     "status": (lambda r: r["status"], "ok, failed, timeout, crashed or absent"),
     "reason": (lambda r: r["reason"], "why the status is not ok"),
@@ -87,7 +86,7 @@ KNOWN = (*COORDINATES, *NUMBERS, *SERIES, *METRICS)
 
 def stream_name(stream: str, settings: Mapping[str, Any]) -> str:
     """The name of a stream; for a file of the user, the name of the file."""
-    path = settings.get("path") if stream == FILE else ""
+    path = settings.get("path") if stream == FILE.name else ""
     return str(path or "").rstrip("/").rsplit("/", 1)[-1] or stream
 
 

@@ -14,13 +14,13 @@ import click
 
 from orfit_bench.cli.output import bar, say, say_command, show, with_wide
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.jobs import timeouts
 from orfit_bench.jobs.files import ensure_writable, replace
 
 if TYPE_CHECKING:
     from orfit_bench.conformance import CheckResult, Report, export
     from orfit_bench.conformance.runner import Progress
 
-TIMEOUT = 60.0
 EVERY = 100
 """Number of checks after which a line is printed if stderr is not a terminal."""
 FILE = click.Path(path_type=Path)
@@ -48,7 +48,7 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--timeout",
     type=float,
-    default=TIMEOUT,
+    default=timeouts.OF_CHECK,
     show_default=True,
     metavar="S",
     help="Time limit for a check, in seconds; slow checks get ten times as long.",

@@ -12,11 +12,11 @@ from orfit_bench.cli.output import console, show
 def roofline_command(fresh: bool) -> None:
     """Measure the limits of this machine.
 
-    Two numbers, measured for one thread, limit the throughput of a kernel: the bandwidth of the memory that holds its
+    Two rates, measured for one thread, limit the throughput of a kernel: the bandwidth of the memory that holds its
     state (the smaller the state, the faster the cache), and the rate of floating-point operations in a matrix product.
     From these and from the operations and bytes per sample that a method declares, the result tables compute the share
-    of the roofline limit that each throughput reaches. The first run measures and stores the two numbers; use --fresh
-    if the machine was busy at that time.
+    of the roofline limit that each throughput reaches. The first run measures the bandwidth for several sizes and the
+    rate for each dtype, and stores them; use --fresh if the machine was busy at that time.
 
     \b
     Examples:

@@ -14,16 +14,20 @@ from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
 from orfit_bench.cli.suite_options import make_suite, with_suite_options
+from orfit_bench.jobs import timeouts
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.journal import folder_of
-
-TIMEOUT = 300.0
 
 
 @click.command("run")
 @with_suite_options
 @click.option(
-    "--timeout", type=float, default=TIMEOUT, show_default=True, metavar="S", help="Time limit for a cell, in seconds."
+    "--timeout",
+    type=float,
+    default=timeouts.OF_CELL,
+    show_default=True,
+    metavar="S",
+    help="Time limit for a cell, in seconds.",
 )
 @click.option(
     "--memory-budget",

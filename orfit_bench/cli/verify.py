@@ -9,8 +9,7 @@ import click
 
 from orfit_bench.cli.output import say
 from orfit_bench.jobs.files import ensure_regular
-
-JOURNAL = ".journal"
+from orfit_bench.jobs.journal import ENDING, read_entry
 
 
 class Verdict(NamedTuple):
@@ -61,8 +60,8 @@ def verify(path: Path) -> list[Verdict]:
         raise FileNotFoundError(f"{path}: no such file")
     ensure_regular(path)
     if path.is_dir():
-        if path.suffix != JOURNAL:
-            raise IsADirectoryError(f"{path}: this is a folder, want a saved file or a folder ending in {JOURNAL}")
+        if path.suffix != ENDING:
+            raise IsADirectoryError(f"{path}: this is a folder, want a saved file or a folder ending in {ENDING}")
         entries = sorted(path.glob("*.json"))
         return [_verdict(entry) for entry in entries] or [Verdict(path, True, "ok, a journal without entries")]
     return [_verdict(path)]
@@ -87,15 +86,13 @@ def _describe(path: Path) -> str:
             return f"results of the experiment {found.attrs['experiment']}"
         return f"results of {results_checks.checked(found, path).sizes['cell']} cells"
     if start.startswith(b"{"):
-        from orfit_bench.jobs.journal import read_entry
-
         read_entry(path)
         return "an entry of a journal"
     if not start:
         raise ValueError(f"{path}: the file is empty")
     if path.suffix == ".nc":
         raise ValueError(f"{path}: not a file of results, which are netCDF (HDF5): it is damaged, or of another kind")
-    if path.parent.suffix == JOURNAL:
+    if path.parent.suffix == ENDING:
         raise ValueError(f"{path}: not an entry of a journal: it is damaged, or of another kind")
     return _describe_state(path, start)
 

@@ -15,12 +15,11 @@ from orfit_bench.conformance.plan import Pair, plan_pair, validate_selection
 from orfit_bench.conformance.result import FAILED, CheckResult, PlannedCheck, Report
 from orfit_bench.conformance.runner import KernelInfo, Progress, kernel_info, make_result, not_run, run_check
 from orfit_bench.conformance.verdict import NO_CHECKS, make_report
+from orfit_bench.jobs import timeouts
 from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, open_processes, spread
 from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 
-TIMEOUT = 60.0
-"""Time limit of a check, in seconds."""
 SLOW_FACTOR = 10
 """Factor of the time limit for slow checks."""
 MAX_TIMEOUTS = 5
@@ -34,7 +33,7 @@ def conform_isolated(
     only: Sequence[str] = (),
     seed: int = 0,
     slow: bool = False,
-    timeout: float = TIMEOUT,
+    timeout: float = timeouts.OF_CHECK,
     workers: int | None = None,
     progress: Progress | None = None,
     allow_unproven: bool = False,

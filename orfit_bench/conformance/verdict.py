@@ -14,8 +14,6 @@ from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE
 
-CATALOGUE = "orfit-bench"
-"""The distribution whose methods a complete backend supports."""
 NO_CHECKS = "no checks ran"
 """The first words of the problem of a run in which nothing was checked."""
 MAX_LISTED = 5
@@ -168,7 +166,7 @@ def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
     known = registry()
     lost = "it is not installed" if REFERENCE not in known.backends else known.backends[REFERENCE].reason
     for backend, method in checked:
-        own = known.suppliers["methods", method].split()[0] == CATALOGUE
+        own = known.is_own("methods", method)
         if backend != REFERENCE and (reason := lost or (known.absence(REFERENCE, method) if own else "")):
             yield (
                 f"{method} on {backend} was not compared with the reference backend {REFERENCE}: {reason}. "
@@ -179,7 +177,7 @@ def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
 def _missing_methods(backends: Iterable[str]) -> Iterable[str]:
     """Methods of the catalogue without a kernel on a backend that declares itself complete."""
     known = registry()
-    own = [m for (hook, m), who in known.suppliers.items() if hook == "methods" and who.split()[0] == CATALOGUE]
+    own = [m for m in known.methods if known.is_own("methods", m)]
     for backend in sorted(backends):
         if known.backends[backend].complete and known.backends[backend].available:
             for method in own:

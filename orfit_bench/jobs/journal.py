@@ -14,6 +14,9 @@ from orfit_bench.jobs import locks, system
 from orfit_bench.jobs.files import digest, make_folder, replace_text
 from orfit_bench.jobs.keys import make_key
 
+ENDING = ".journal"
+"""The ending of the folders of journals."""
+
 
 class Journal:
     """Finished records, in a folder next to the results.
@@ -81,7 +84,7 @@ def discard(output: Path) -> None:
 
 def folder_of(output: Path) -> Path:
     """Return the folder of the journal of these results, next to the file, or to the target of a link."""
-    return Path(f"{system.follow(output)}.journal")
+    return Path(f"{system.follow(output)}{ENDING}")
 
 
 def read_entry(path: Path) -> dict[str, Any]:

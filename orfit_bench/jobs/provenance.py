@@ -15,7 +15,7 @@ from typing import Any
 import orfit_bench
 from orfit_bench.jobs.files import digest
 from orfit_bench.jobs.keys import make_text_key
-from orfit_bench.plugins.discovery import GROUP
+from orfit_bench.plugins.discovery import GROUP, OWN
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import SPEC_VERSION
 
@@ -37,7 +37,7 @@ def as_attributes(values: Mapping[str, Any]) -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, the numerical libraries and the distributions of plugins."""
-    found = {"python": platform.python_version(), "orfit-bench": orfit_bench.__version__}
+    found = {"python": platform.python_version(), OWN: orfit_bench.__version__}
     found |= {name: _version(name) or "unknown" for name in ("numpy", "scipy")}  # "unknown" for a copy without metadata
     found |= {name: here for name in ("numba", "llvmlite") if (here := _version(name))}
     found |= {d.name: d.version for d in distributions() if str(d.name).startswith("cupy")}  # cupy-cuda12x and others
@@ -111,7 +111,7 @@ def plugin_sources() -> dict[str, str]:
 def _plugin_modules() -> dict[str, tuple[str, Path]]:
     """The module that each distribution with a working plugin names, and its file."""
     modules = {point.dist.name: point.module for point in entry_points(group=GROUP) if point.dist}
-    used = [p.distribution for p in registry().plugins if p.state == "ok" and p.distribution != "orfit-bench"]
+    used = [p.distribution for p in registry().plugins if p.state == "ok" and p.distribution != OWN]
     named = {name: modules.get(name, "") for name in used}
     files = {name: getattr(sys.modules.get(module), "__file__", None) for name, module in named.items()}
     return {name: (named[name], Path(file)) for name, file in files.items() if file}

@@ -11,8 +11,8 @@ from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.permits import take
 from orfit_bench.state import merging
 
-MOST = 2.0**53
-"""Number of rows above which counts are divided by the largest count."""
+MAX_EXACT = 2.0**53
+"""Largest count up to which a float holds every integer."""
 
 
 def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> None:
@@ -67,7 +67,7 @@ def average(learners: Iterable[Learner], rows: Sequence[int] | None = None) -> N
 
 
 def _counts(rows: Sequence[int], size: int) -> list[float]:
-    """How much each learner counts; relative to the largest if a sum of counts might overflow."""
+    """How much each learner counts; above MAX_EXACT relative to the largest, so that no sum overflows."""
     wrong = f"average: got rows={rows}, want {size} numbers >= 0, with one above 0, all finite"
     try:
         counts = np.array([float(n) for n in rows])
@@ -77,7 +77,7 @@ def _counts(rows: Sequence[int], size: int) -> list[float]:
         raise ValueError(wrong)
     if (counts == counts[0]).all():
         return [1.0] * size
-    if counts.max() > MOST:
+    if counts.max() > MAX_EXACT:
         counts /= counts.max()
     return [float(n) for n in counts]
 

@@ -143,7 +143,7 @@ class SingleRow:
             or state is None
             or state.interrupted
             or state.sizes != self.sizes
-            or x.shape != (self._n_features,)
+            or x.shape != self._x_shape
             or x.dtype != self._dtype
             or not x.flags.c_contiguous
             or (check and not math.isfinite(np.vdot(x, x).real))

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.conversion import as_array, convert, namespace_of
+from orfit_bench.spec.arrays import has_finite_sum
 
 Array = Any
-MAX_SQUARES = 10_000
-"""With at most this many numbers, BLAS adds their squares on the calling thread, without waiting for other threads."""
 
 
 def matrix(
@@ -170,14 +169,6 @@ def not_finite(name: str, place: tuple[int, ...], value: object, details: str) -
     """The error for the first entry that is NaN or infinite; `details` says in words where it is."""
     entry = f"{name}[{', '.join(map(str, place))}] is {value}"
     return ValueError(f"{entry} ({details}): want finite numbers; drop or fill these rows")
-
-
-def has_finite_sum(value: np.ndarray[Any, Any]) -> bool:
-    """Whether a sum shows, in one pass without a temporary, that all entries are finite; huge ones may give False."""
-    if value.size <= MAX_SQUARES:
-        return math.isfinite(np.vdot(value, value).real)
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(value.sum()))
 
 
 def is_surely_finite(value: Array) -> bool:

@@ -27,15 +27,19 @@ def widened(learner: Learner, more: int) -> Any:
     Raises
     ------
     ValueError
-        If the model is not linear, or a setting is an array, whose entries for the new features are unknown.
+        If the model is not linear, or if a setting is an array or initial weights are given, whose entries for the new
+        features are unknown.
     """
     rule, state = learner.rule, learner.live_state
     if state is None:
         return learner
     arrays = [name for name, value in rule.settings.items() if isinstance(value, np.ndarray) and value.ndim]
     if not rule.is_linear or arrays or learner.initial_weights is not None:
-        what = f"with an array for {arrays[0]}" if arrays else "on this model or with initial_weights"
-        raise ValueError(f"{rule.method.name} {what} has no exact rule for a feature that appears at a later row")
+        what = f"with an array for {arrays[0]}" if arrays else "with initial_weights"
+        raise ValueError(
+            f"{rule.method.name} {what if rule.is_linear else 'on this model'} has no exact rule for a feature that "
+            f"appears at a later row: give the first row all features, with 0 for those that are missing"
+        )
     d, old = state.sizes.n_features, rule.layout(state.sizes)
     sizes = state.sizes._replace(n_features=d + more)
     fields, given = {}, old.arrays(state.arrays)

@@ -162,9 +162,7 @@ def _offers(plugin: Any, name: str) -> dict[str, Any]:
     callers = [caller for caller in manager.get_hookcallers(plugin) or () if _is_known(caller)]
     _refuse_unmarked(plugin, {caller.name for caller in callers})
     offers = {}
-    for caller in sorted(
-        callers, key=lambda c: c.name == "kernels"
-    ):  # last, so that a clash is reported for the method
+    for caller in sorted(callers, key=lambda c: c.name == "kernels"):  # last: a clash is reported for the method
         (offer,) = getattr(manager.hook, caller.name)() or (None,)
         offers[caller.name] = _checked(caller.name, offer)
     return offers

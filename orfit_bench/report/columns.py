@@ -83,7 +83,7 @@ def columns_of(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Col
 def plugin_metrics(results: xarray.Dataset, cells: Sequence[int]) -> Columns:
     """The columns of the metrics of plugins, if any of these cells has a value."""
     known = registry()
-    names = [n for n in known.metrics if known.suppliers["metrics", n].rpartition(" ")[0] != "orfit-bench"]
+    names = [n for n in known.metrics if not known.is_own("metrics", n)]
     return {
         name: (name, ".4g")
         for name in names

@@ -74,9 +74,7 @@ def _rank(finding: Comparison) -> tuple[bool, str, tuple[str, str, int]]:
 
 
 def _rows(findings: Sequence[Comparison]) -> list[list[str]]:
-    changed = sorted(
-        (f for f in findings if f.verdict not in UNCHANGED), key=lambda f: (not f.is_regression, f.verdict, f.key)
-    )
+    changed = sorted((f for f in findings if f.verdict not in UNCHANGED), key=_rank)
     return [
         [
             f.method or "the package",

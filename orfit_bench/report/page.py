@@ -197,8 +197,8 @@ def environment() -> Any:
     )
     found.filters |= {
         "embedded": embedded,
-        "number": lambda value: str(value).replace("inf", "Infinity"),
-    }  # as in JavaScript
+        "number": lambda value: str(value).replace("inf", "Infinity"),  # as in JavaScript
+    }
     found.tests["text"] = lambda part: isinstance(part, Text)
     found.tests["listing"] = lambda part: isinstance(part, Listing)
     found.tests["figure"] = lambda part: isinstance(part, Figure)

@@ -32,7 +32,7 @@ NOT_APPLICABLE = "n/a: not applicable, e.g. the stream has no test set or the se
 DROPPED_FIRST = (
     *("supplied by", "source", "data set", "bound", "kind", "merge"),
     *("state", "roofline", "device", "expected", "skipped", "forgetting", "ties", "effect size", "p", "deviation"),
-    *("latency", "samples/s", "losses", "seeds", "features", "backend"),
+    *("samples/s", "losses", "seeds", "features", "backend"),
 )
 """Headings of columns that are omitted on a narrow terminal, the least important first."""
 SENTENCE = 24

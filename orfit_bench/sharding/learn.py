@@ -47,9 +47,9 @@ def learn(
         collection of Dask is computed where the tasks run; one that a cluster holds needs the client of this cluster.
     rounds : int, optional
         Only for methods whose merge is an average: the number of averages; only 1 for those that declare no average
-        between rounds. In each round every learner starts from the
-        last average and learns the next part of its shard; the average weights each learner by the rows that it has
-        learned in the round. The last average is the result. Shards are read again in each round.
+        between rounds. In each round every learner starts from the last average and learns the next part of its shard;
+        the average weights each learner by the rows that it has learned in the round. The last average is the result.
+        Shards are read again in each round.
     target : str or list of str, optional
         The columns of tables and files that are predicted. A column of pandas whose label is no string is named by the
         Python form of its label, such as "2".
@@ -86,8 +86,9 @@ def learn(
     -----
     A task is a pure function of its shard and of a state. The task of a process that died is replayed, so the result
     has the same bits regardless of the number of processes and of deaths. States are returned as bytes as soon as their
-    shards are learned, and the calling process merges eight neighbours at a time; the data transferred are one state
-    per shard. Warnings of learners are issued in the calling process in the order of the shards, each message once with
+    shards are learned, and the calling process merges eight neighbours at a time. The data transferred are the
+    shards that are passed as arrays or tables, and one state per shard, or with `rounds` one per shard, round and
+    direction. Warnings of learners are issued in the calling process in the order of the shards, each message once with
     the number of its first shard. With a setting `batch_size`, the last step of each shard may have fewer rows.
 
     In a script, call it below ``if __name__ == "__main__":``, since new processes import the script. Callables must be

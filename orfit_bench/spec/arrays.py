@@ -1,7 +1,8 @@
-"""Functions for arrays of any library and device: dtypes, copies, diagonals, host memory."""
+"""Functions for arrays of any library and device: dtypes, copies, diagonals, host memory, finite numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 Array = Any
 """An array of any library."""
+MAX_SQUARES = 10_000
+"""With at most this many numbers, BLAS adds their squares on the calling thread, without waiting for other threads."""
 
 
 @cache
@@ -98,3 +101,11 @@ def to_host(a: Array) -> NDArray[Any]:
     if isinstance(a, np.ndarray) or not hasattr(a, "__dlpack_device__"):
         return np.asarray(a)
     return np.from_dlpack(a, device="cpu")
+
+
+def has_finite_sum(a: NDArray[Any]) -> bool:
+    """Whether a sum shows, in one pass without a temporary, that all entries are finite; huge ones may give False."""
+    if a.size <= MAX_SQUARES:
+        return math.isfinite(np.vdot(a, a).real)
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(a.sum()))

@@ -14,7 +14,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Offers, Stream
 from orfit_bench.spec.types import Choice, Integer, Names, Number, Text
 from orfit_bench.tables.encoding import ENCODED, check_columns, find_encoding
-from orfit_bench.tables.files import is_url, open_file
+from orfit_bench.tables.files import FORMATS, is_url, open_file
 from orfit_bench.tables.folders import files_of
 from orfit_bench.tables.names import quoted
 from orfit_bench.tables.ordering import order_of_rows
@@ -24,7 +24,7 @@ from orfit_bench.tables.sources import Source
 IN_MEMORY = 400e6
 """Largest size of rows in bytes that is kept in memory; larger ones are read in batches, again in each pass."""
 SETTINGS = (
-    Setting("path", Text(), "", "path or URL of a .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .npy or .zarr file"),
+    Setting("path", Text(), "", f"path or URL of a file ending in {', '.join(FORMATS)}"),
     Setting("target", Names(), [], "column to predict, or several; none for methods that learn rows without targets"),
     Setting("test", Number(0, 1, closed="left"), 0.0, "share of the rows, the last ones, that only measure the error"),
     Setting(

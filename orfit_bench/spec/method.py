@@ -117,6 +117,8 @@ class Method:
     ------
     ValueError
         If something is missing or contradictory, with the name of the method and what is missing.
+    TypeError
+        If a part (state, theory, kernel, combine, settings, examples or refuses) is of another class than declared.
     """
 
     name: str
@@ -208,6 +210,8 @@ class Method:
             self.state.weights in self.state.names or self.state.solution or self.state.predict
         ):
             yield f"it has neither a field {self.state.weights!r} nor a solution nor predict()"
+        if not kind.supervised and self.kernel.weighting:
+            yield f"a {kind.name} cannot learn weighted rows: omit weighting"
         if self.state.solution and (self.kernel.models or self.state.layered):
             yield "its weights are the solution of equations, which only a linear model has"
 

@@ -146,8 +146,9 @@ class Stream:
         Parameters
         ----------
         path : str or path-like
-            A .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr file, a folder of Parquet files, or the URL of
-            one. Columns of .npy files and of matrices in Zarr files are named "0", "1", ...
+            A CSV (.csv, .csv.gz, .tsv), Parquet (.parquet, .pq), Arrow (.arrow, .arrows, .ipc, .feather), NumPy (.npy)
+            or Zarr (.zarr) file, a folder of Parquet files, or the URL of one. Columns of .npy files and of matrices in
+            Zarr files are named "0", "1", ...
         target : str or sequence of str, optional
             The column to predict, or several columns of numbers. Strings, integers and booleans can be labels; integers
             of a CSV file are read as strings if one has leading zeros (01234). Without a target, the stream has only

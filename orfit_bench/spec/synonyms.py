@@ -1,6 +1,6 @@
 """Names of settings and methods in other libraries and textbooks, for which messages suggest the names used here.
 
-None of them is accepted.
+Synonyms are never accepted. A name is suggested only if the method has no setting of that name.
 """
 
 from __future__ import annotations

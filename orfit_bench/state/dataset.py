@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from orfit_bench.state.header import header
-from orfit_bench.state.serialization import SETTING, HostArray, arrays
+from orfit_bench.state.serialization import INITIAL_WEIGHTS, PENDING_X, PENDING_Y, SETTING, HostArray, arrays
 from orfit_bench.state.state import LearnerState, StateRule
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
 
     given, head = arrays(rule, state), header(rule, state)
     dims: dict[str, tuple[str, ...]] = {
-        "initial_weights": ("parameter", "output"),
-        "pending_X": ("waiting", "feature"),
-        "pending_y": ("waiting", "target"),
+        INITIAL_WEIGHTS: ("parameter", "output"),
+        PENDING_X: ("waiting", "feature"),
+        PENDING_Y: ("waiting", "target"),
     }
     dims |= {n: (f"{n}_row", f"{n}_column") for n in given if n.startswith(SETTING)}
     fields = () if state is None else rule.layout(state.sizes).fields
@@ -57,9 +57,8 @@ def named_dimensions(rule: StateRule, state: ColumnNames | None, variables: Any)
         names["parameter"] = state.feature_names
     sizes = {dim: n for dims, a, _ in variables.values() for dim, n in zip(dims, a.shape, strict=True)}
     found = {dim: names.get(re.sub(r"_\d+$", "", dim), ()) for dim in sorted(sizes)}
-    return {
-        dim: given for dim, given in found.items() if given and len(given) == sizes[dim]
-    }  # a model has one column of weights
+    # a model has one column of weights, whatever the number of outputs
+    return {dim: given for dim, given in found.items() if given and len(given) == sizes[dim]}
 
 
 def _plain(head: dict[str, Any]) -> dict[str, Any]:

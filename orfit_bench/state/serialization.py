@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.arrays import has_finite_sum
 from orfit_bench.state.header import class_labels, column_names, read_count
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.pending import PendingRows
@@ -17,7 +17,7 @@ HostArray = np.ndarray[Any, Any]
 RENAMED = {"digits_lost": "precision_lost"}
 """Fields that were renamed after format 1."""
 INITIAL_WEIGHTS = "initial_weights"
-PENDING = ("pending_X", "pending_y")
+PENDING_X, PENDING_Y = "pending_X", "pending_y"
 SETTING = "setting_"
 """Prefix of the names of settings that are arrays, among the arrays of a state."""
 
@@ -26,12 +26,12 @@ def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
     """Copies of the state's arrays, pending rows included, in host memory."""
     given = {SETTING + n: np.array(v) for n, v in rule.settings.items() if isinstance(v, np.ndarray) and v.ndim}
     if rule.initial_weights is not None:
-        given["initial_weights"] = np.array(rule.initial_weights)
+        given[INITIAL_WEIGHTS] = np.array(rule.initial_weights)
     if state is None:
         return given
     pending_X, pending_y = (rule.backend.asnumpy(a) for a in state.pending.concatenate())
     fields = rule.layout(state.sizes).arrays(state.arrays)
-    return {**fields, "pending_X": pending_X, "pending_y": pending_y, **given}
+    return {**fields, PENDING_X: pending_X, PENDING_Y: pending_y, **given}
 
 
 def read_array(rule: StateRule, state: LearnerState, name: str) -> HostArray:
@@ -95,15 +95,15 @@ def _read_fields(rule: StateRule, layout: StateLayout, given: Mapping[str, HostA
 
 def _read_pending(rule: StateRule, sizes: Sizes, samples: int, given: Mapping[str, HostArray]) -> PendingRows:
     """The pending rows, which may outnumber the rows seen if weights repeat rows."""
-    pending = len(given["pending_X"]) if "pending_X" in given else 0
+    pending = len(given[PENDING_X]) if PENDING_X in given else 0
     weighting = rule.method.kernel.weighting
     repeats = weighting is not None and weighting.repeats_rows
     if pending >= rule.batch_size or (pending > samples and not (repeats and samples)):
         raise ValueError(
             f"state: {pending} pending rows do not fit {samples} rows seen and a batch_size of {rule.batch_size}"
         )
-    X = checked("pending_X", given, (pending, sizes.n_features), rule.dtype)
-    Y = checked("pending_y", given, (pending, sizes.n_outputs), rule.dtype)
+    X = checked(PENDING_X, given, (pending, sizes.n_features), rule.dtype)
+    Y = checked(PENDING_Y, given, (pending, sizes.n_outputs), rule.dtype)
     waiting = rule.no_rows(sizes)
     return waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y)) if pending else waiting
 
@@ -125,7 +125,7 @@ def _read_mark(rule: StateRule, fields: Mapping[str, HostArray]) -> bool:
 
 def refuse_unknown(given: Iterable[str], fields: Iterable[str]) -> None:
     """Raise ValueError if there are arrays other than these fields and those that every state may have."""
-    known = {*fields, *PENDING, INITIAL_WEIGHTS}
+    known = {*fields, PENDING_X, PENDING_Y, INITIAL_WEIGHTS}
     if unknown := sorted(name for name in given if name not in known and not name.startswith(SETTING)):
         raise ValueError(f"state: the array {unknown[0]!r} is unknown")
 
@@ -144,8 +144,6 @@ def checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], d
     if array.shape != shape or array.dtype.newbyteorder("=") != dtype:
         raise ValueError(f"state: {name!r} has shape {array.shape} and dtype {array.dtype}, want {shape} of {dtype}")
     array = np.ascontiguousarray(array, dtype).reshape(shape)
-    if not (
-        math.isfinite(np.vdot(array, array).real) or np.isfinite(array).all()
-    ):  # the first is quick, but may overflow
+    if not (has_finite_sum(array) or np.isfinite(array).all()):
         raise ValueError(f"state: {name!r} holds numbers that are not finite")
     return array

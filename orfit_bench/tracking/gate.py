@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orfit_bench.errors import suggest
+from orfit_bench.plugins.discovery import OWN
 from orfit_bench.tracking import workloads
 from orfit_bench.tracking.answers import Answer, answer_of, deviation_of, trajectory_of
 from orfit_bench.tracking.commit_process import CommitProcess, MeasureError
@@ -88,7 +89,7 @@ class Gate:
 
     def _has_host(self) -> bool:
         """Whether the commits contain the package itself, and not only a plugin."""
-        return "orfit-bench" in {*self.base.distributions, *self.head.distributions}
+        return OWN in {*self.base.distributions, *self.head.distributions}
 
     def _stored_trajectories(self) -> Trajectories:
         """Those that the base of a plugin stores, or else its head, or else those of this package."""
@@ -138,7 +139,7 @@ class Gate:
         return {
             (method, backend)
             for method, backend, owners in pairs
-            if ("orfit-bench" in own or own & set(owners.split())) and not foreign & set(owners.split())
+            if (OWN in own or own & set(owners.split())) and not foreign & set(owners.split())
         }
 
     def _check_names(self, pairs: set[tuple[str, str]], broken: str) -> None:

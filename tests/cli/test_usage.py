@@ -12,9 +12,8 @@ import pytest
 from helpers.commands import COMMAND, call, invoke
 
 import orfit_bench as ob
-from orfit_bench.bench import load, runner
+from orfit_bench.bench import load
 from orfit_bench.bench.suite import read
-from orfit_bench.cli import run as cli_run
 from orfit_bench.cli.output import say_command
 
 
@@ -69,9 +68,6 @@ class TestUsage:
         path.write_text('streams = ["drift"]\n[settings]\ndirft = {drift = 0.1}\n')
         refused = invoke("run", "--suite", str(path), *options)
         assert (refused.exit_code, "settings of 'dirft'" in refused.output) == (2, True)
-
-    def test_the_time_limit_shown_is_the_one_meant(self):
-        assert cli_run.TIMEOUT == runner.TIMEOUT
 
     def test_help_imports_nothing_heavy(self):
         heavy = {"xarray", "rich", "scipy", "pebble", "pandas"}

@@ -41,6 +41,17 @@ def test_classes_that_a_member_has_not_seen_have_probability_zero(method: str, b
     assert some[[0, 4]].tolist() == [[float(label == "d") for label in fleet.classes_]] * 2
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_scores_that_are_not_numbers_choose_the_class_that_a_single_learner_chooses(backend: str) -> None:
+    rng = np.random.default_rng(0)
+    fleet = ob.fleet("class_rls", 2, backend=backend, ridge=1e-9)
+    fleet.partial_fit(1e-3 * rng.standard_normal((2, 4, 16)), [["c", "b", "c", "a"], ["b", "a", "b", "a"]])
+    X = np.where(rng.random((2, 30, 16)) < 0.5, 1.7e308, -1.7e308)
+    assert np.isnan(fleet.decision_function(X)).any(axis=(1, 2)).all()
+    for i, found in enumerate(fleet.predict(X)):
+        assert found.tolist() == fleet[i].predict(X[i]).tolist()
+
+
 def test_a_member_without_a_class_is_named() -> None:
     fleet, X = member_rows(ob.fleet("softmax", SIZE, backend="numpy"), [["a"], [], ["b"]])
     with pytest.raises(ValueError, match="softmax: member 1 has seen no class yet"):

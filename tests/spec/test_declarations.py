@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from helpers.methods import declare
 
-from orfit_bench.spec import Field, Integer, Matrix, MatrixOrTransition, Merge, Number, Setting
+from orfit_bench.spec import Field, Integer, Matrix, MatrixOrTransition, Merge, Number, Setting, Weighting
 
 W = Field("w", ("parameter", "output"), "weights")
 MOMENTS = Field("mean", ("parameter", "output"), ""), Field("covariance", ("parameter", "parameter"), "")
@@ -81,6 +81,15 @@ def named(name):
         (
             lambda: declared(Field("basis", ("feature",), ""), kind="subspace"),
             "a subspace needs a setting 'n_components'",
+        ),
+        (
+            lambda: declared(
+                Field("basis", ("feature", "n_components"), ""),
+                kind="subspace",
+                settings=(Setting("n_components", Integer(1, 9), 1, ""),),
+                kernel={"weighting": Weighting("errors")},
+            ),
+            "a subspace cannot learn weighted rows: omit weighting",
         ),
         (
             lambda: declared(*MOMENTS, kind="filter", state={"weights": "mean"}, settings=MOTION),

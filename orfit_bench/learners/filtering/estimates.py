@@ -134,6 +134,8 @@ class FilterEstimates(Regressor):
             If a step cannot be computed, or the covariance by which the smoother divides has too few digits.
         UnavailableError
             If the backend has no smoother.
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
 
         Warns
         -----
@@ -212,6 +214,8 @@ class FilterEstimates(Regressor):
             If the covariance of an observation is singular, so that it has no density; or as in `partial_fit`.
         DivergedError
             If a step cannot be computed.
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
 
         Warns
         -----

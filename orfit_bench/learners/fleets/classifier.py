@@ -137,7 +137,7 @@ class ClassifierFleet(SupervisedFleet):
         rows = self._read_rows(X, which, state)
         order = self._orders(state, rows)
         seen = np.where(order == UNKNOWN, -np.inf, self._predict(state, rows))
-        best = seen == seen.max(axis=1, keepdims=True)
+        best = (seen == seen.max(axis=1, keepdims=True)) | np.isnan(seen)  # as argmax of a single learner
         places = np.where(best & (order != UNKNOWN), order, order.shape[1])
         first = places.argmin(axis=1)  # of equal scores the class that was seen first
         return rows.as_called(self.classes_[first])

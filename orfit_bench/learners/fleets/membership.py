@@ -40,7 +40,7 @@ class Membership(Attributes):
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise TypeError(f"fleet: got the index {i!r}, want an integer")
         if not -len(self) <= i < len(self):
-            raise IndexError(f"fleet: there is no member {i}: the numbers are 0 to {len(self) - 1}")
+            raise IndexError(f"fleet: got member {i}, want one from 0 to {len(self) - 1}")
         return int(i) % len(self)
 
     @by_one_thread
@@ -99,6 +99,8 @@ class Membership(Attributes):
             If there is no such member.
         ValueError
             If no member would be left. The fleet is unchanged after each of these errors.
+        RuntimeError
+            If another thread is learning, or an exception interrupted a kernel, so that the state cannot be trusted.
 
         Examples
         --------
@@ -110,7 +112,7 @@ class Membership(Attributes):
         gone = {self._index(i) for i in (members if isinstance(members, Iterable) else [members])}
         kept = [i for i in range(len(self)) if i not in gone]
         if not kept:
-            raise ValueError("remove: a fleet keeps at least one member")
+            raise ValueError(f"remove: got all {len(self)} members, want at least one that remains")
         self.members = self.members.select(kept)
         self.live_state = self.live_state and self.live_state.select(kept)
         self._weights = {}

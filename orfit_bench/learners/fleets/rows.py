@@ -27,7 +27,7 @@ HostArray = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class FleetRows:
-    """Rows X (n, d) and Y (n, c) in the order of their members, each member's in the order of the call."""
+    """Rows X (n, d), sorted by member; those of a member keep the order of the call."""
 
     X: Array
     shape: tuple[int, ...]

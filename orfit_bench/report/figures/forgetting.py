@@ -58,11 +58,11 @@ def draw(part: xarray.Dataset) -> Any:
     margins = Margins(left=0.6, right=1.3, bottom=0.2, top=0.3 + above)
     figure, ((axes,),) = canvas(columns * pitch - GAP, rows * SIDE + (rows - 1) * (fall - SIDE), margins)
     axes.set_axis_off()
-    style_of = {"norm": _norm(list(maps.values())), "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
+    options = {"norm": _norm(list(maps.values())), "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
     frames = []  # as a single line, interrupted by NaN, which is much faster than one line per frame
     for place, (label, name) in enumerate(zip(ordered, names, strict=True)):
         x, y = place % columns * pitch, place // columns * fall
-        image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **style_of)
+        image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **options)
         axes.text(x, y - 0.06, f"{name}\n{_described(forgotten[label])}", fontsize=7.5, va="bottom")
         frames += [(x, y), (x, y + SIDE), (x + SIDE, y + SIDE), (np.nan, np.nan)]
     axes.plot(*zip(*frames, strict=True), color=INK, linewidth=0.6)

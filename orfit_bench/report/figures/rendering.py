@@ -73,7 +73,7 @@ def _render(name: str, spec: FigureSpec, title: str, part: xarray.Dataset) -> Re
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:
-    """The cells of the latest run of each machine, with a `label` and a `style_of` for the method of each."""
+    """The cells of the latest run of each machine, with `label` and `style` of the method of each, and its `place`."""
     named = np.array(labels.methods(results, every_model=True), dtype=str)
     kinds = results["error"].values  # kinds of error are never mixed in a figure, see `_titles`
     orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}

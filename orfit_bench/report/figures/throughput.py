@@ -94,12 +94,12 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     for place, label in zip(axes.flat, ordered, strict=False):
         for k, backend in enumerate(backends):
             sizes, rates = _over_sizes(part, "throughput", label, backend)
-            style_of = {
+            style = {
                 "color": COLOURS[k % len(COLOURS)],
                 "linestyle": DASHES[k % len(DASHES)],
                 "marker": MARKERS[k % len(MARKERS)],
             }
-            place.plot(sizes, rates, label=backend if place is axes.flat[0] else None, **style_of)
+            place.plot(sizes, rates, label=backend if place is axes.flat[0] else None, **style)
         sizes, limits = _limits_over_sizes(part, label)
         place.plot(sizes, limits, label=LIMIT if place is axes.flat[0] else None, color=INK, dashes=(1, 1.5))
         place.set_title(folded(label), fontsize=9)

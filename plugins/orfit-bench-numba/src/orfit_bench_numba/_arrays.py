@@ -18,4 +18,6 @@ BoundRow = Callable[[Array, float], int]
 BoundRows = Callable[[Array, Array, Array], int]
 """Learns rows and their targets; the third array gets the predictions."""
 BoundLabel = Callable[[Array, int], int]
-"""Learns a row and the position of its class; for a subspace, a row."""
+"""Learns a row and the position of its class."""
+BoundSample = Callable[[Array, int], int]
+"""Learns a row of a subspace, given the number of its step."""

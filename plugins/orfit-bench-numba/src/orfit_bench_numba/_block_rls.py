@@ -58,9 +58,8 @@ def learn_block(
     diagonal = np.diagonal(P).copy()
     verdict = judge_rows(S, V, X, Y, noise, tuple(limits), diagonal.copy(), Z, out)
     moved = W + np.stack([z @ V for z in Z.T])
-    reach = (
-        float(np.abs(W).max()) + float(np.abs(Z).sum()) * float(np.vdot(V, V)) ** 0.5
-    )  # a bound of all weights on the way
+    # a bound of all weights on the way
+    reach = float(np.abs(W).max()) + float(np.abs(Z).sum()) * float(np.vdot(V, V)) ** 0.5
     shrunk = diagonal - np.einsum("ij,ij->j", V, V)
     if not (shrunk * np.finfo(X.dtype).eps ** -0.25 >= diagonal).all():  # the error of P - V'V is relative to P
         return False

@@ -18,11 +18,9 @@ from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
 from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled_complex, inline, inline_reordered
+from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._normalized_step import is_divisor, is_exact
 from orfit_bench_numba._precision_guard import is_clearly_safe, judge, measure_rounding
-
-NOT_FINITE = -1
-"""What `learn` returns for a chunk with a row that is not finite."""
 
 
 def learn_by_gradient(s: State, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
-from orfit_bench.kernels.guards import Limits
+from orfit_bench.kernels.guards import MAX_GROWING_ERROR, Limits
 from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, BoundRows, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._covariance_row import apply_row
-from orfit_bench_numba._few_features import accepted_variances, inner_products, update
+from orfit_bench_numba._few_features import inner_products, update
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_small_step, is_step_finite
 from orfit_bench_numba._fleets import on_threads, useful_threads
-from orfit_bench_numba._precision_guard import dot, is_clearly_safe
+from orfit_bench_numba._precision_guard import accepted_variances, dot, is_clearly_safe
 from orfit_bench_numba._products import add_multiple, multiply, sum_diagonal
 
 
@@ -47,7 +47,7 @@ def learn_members(
     z, u = np.empty(W.shape[1], P.dtype), np.empty(W.shape[2], P.dtype)
     for j in range(begin, end):
         i, factor = members[j], ff[j]
-        max_error = one / 100 if factor < 1 else one
+        max_error: Any = P.dtype.type(MAX_GROWING_ERROR) if factor < 1 else one
         limits = Limits(factor, max_error, max_error, largest)
         least, most = accepted_variances(factor)
         for t in range(starts[j], starts[j + 1]):

@@ -69,7 +69,7 @@ def multiply_basis(delayed: Delayed, m: int, c: Array) -> None:
 
 @inline
 def find_coordinates(delayed: Delayed, m: int, inverse: Array, c: Array, a: Array) -> Any:
-    """Compute a <- C^+ y for row m, with inverse = (C'C)^-1 and c = C'y; returns |r|, or NaN if |y|^2 overflows.
+    """Compute a <- C^+ y for row m, with inverse = (C'C)^-1 and c = C'y; returns |r|, not finite if |y|^2 overflows.
 
     Before the square root is taken, the error of |r|^2 is eps |y|^2 plus the error of a times c.
     """

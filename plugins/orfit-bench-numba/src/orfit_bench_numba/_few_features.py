@@ -14,7 +14,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._finite import NOT_FINITE, is_finite
-from orfit_bench_numba._precision_guard import copy, is_clearly_safe
+from orfit_bench_numba._precision_guard import accepted_variances, copy, is_clearly_safe
 from orfit_bench_numba._products import multiply
 
 MAX_FEATURES = 32
@@ -50,13 +50,6 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
     copy(w, w_before)
     copy(P.reshape(-1), P_before.reshape(-1))
     return 0
-
-
-@inline
-def accepted_variances(ff: Scalar) -> Any:
-    """The smallest and the largest variance that `judge` accepts."""
-    eps = np.finfo(type(ff)).eps
-    return ff * (1 - np.sqrt(eps)), ff / eps ** (2 / 3)
 
 
 @inline_reordered

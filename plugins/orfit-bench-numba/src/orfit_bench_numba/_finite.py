@@ -38,12 +38,3 @@ def is_finite(w: Array) -> Any:
     for j in range(len(w)):
         nothing += w[j] * 0
     return nothing == 0
-
-
-@inline
-def stays_finite(w: Array, x: Array, a: Scalar) -> Any:
-    """Whether all of w + a x is finite."""
-    finite = True
-    for j in range(len(w)):
-        finite &= np.isfinite(w[j] + a * x[j])
-    return finite

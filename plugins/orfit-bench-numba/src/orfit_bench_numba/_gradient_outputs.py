@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._finite import NOT_FINITE, is_finite, stays_finite
+from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_step_finite
 from orfit_bench_numba._normalized_step import is_divisor, is_exact, step_outputs_by_exponents
 
 
@@ -76,7 +76,7 @@ def step_outputs(
     for k in range(len(e)):
         e[k] *= share
     for k in range(len(e) if careful else 0):
-        if not stays_finite(w[:, k], x, e[k]):
+        if not is_step_finite(w[:, k], e[k], x):
             return False
     for j in range(len(x)):
         for k in range(len(e)):

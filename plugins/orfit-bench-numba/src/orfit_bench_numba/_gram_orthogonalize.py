@@ -38,9 +38,8 @@ def orthogonalize(U: Array, X: Array, Y: Array, w: Array) -> GramBlock | None:
     """
     n, k, edge = len(U), len(X), moderate_size(X.dtype)
     near, energy = np.sum(np.square(U @ X[0])), X[0] @ X[0]
-    if (
-        4 * (n + k) > X.shape[1] or not (energy - near) * MAX_GROWTH > energy + near
-    ):  # if the first row is close to U, most of the next rows are too
+    # if the first row is close to U, most of the next rows are too
+    if 4 * (n + k) > X.shape[1] or not (energy - near) * MAX_GROWTH > energy + near:
         return None
     G = multiply_all(U, X, np.ascontiguousarray(w.T))
     squares, products = np.diagonal(G)[: n + k], G[n + k :, n : n + k].T

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
+from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, MAX_GROWING_ERROR, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import inline
@@ -68,11 +68,11 @@ def find_limits(
 ) -> tuple[Any, Any]:
     """The smallest variance along x before the next row, and the accepted errors of a variance."""
     one: Any = x.dtype.type(1)
-    percent: Any = x.dtype.type(0.01)
+    max_rounding: Any = x.dtype.type(MAX_GROWING_ERROR)
     unlimited: Any = x.dtype.type(np.inf)
     kept = Limits(one, one, one, unlimited)
     if has_transition:  # as guards.TRANSITION_LIMITS
-        kept = Limits(one, percent, unlimited, unlimited)
+        kept = Limits(one, max_rounding, unlimited, unlimited)
     if not has_noise:
         return noise, kept
     fill_diagonal(work.h, q, True, one - one)

@@ -35,6 +35,16 @@ def judge(s: Scalar, noise: Scalar, left: Scalar, rounded: Scalar, widest: Scala
 
 
 @inline
+def accepted_variances(ff: Scalar) -> Any:
+    """The smallest and the largest variance s that `judge` accepts for noise = left = ff.
+
+    They follow from s >= noise (1 - sqrt(eps)) and from eps s / left <= eps^(1/3).
+    """
+    eps = np.finfo(type(ff)).eps
+    return ff * (1 - np.sqrt(eps)), ff / eps ** (2 / 3)
+
+
+@inline
 def is_clearly_safe(energy: Scalar, trace: Scalar, s: Scalar, shrunk: Scalar) -> Any:
     """Whether |x|^2 and trace(P) show that neither rounding nor the size of P matters, even divided by `shrunk`."""
     info = np.finfo(type(s))

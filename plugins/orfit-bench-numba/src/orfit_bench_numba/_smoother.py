@@ -7,8 +7,6 @@ triangle of the squares of these, 1 d^3 each. Writes m and P; allocates five arr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
-from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +70,7 @@ def rts_smooth(
             H[...] = G.T
             m[j - 1] += H @ (unit[:, None] * (m[j] - m_pred[j]))
             scale_sum(C, P[j], P[:0, 0] if Q is None or Q[j] is None else np.ascontiguousarray(Q[j]), unit)
-            np.dot(H * unit, F[j], out=rest)
+            np.dot(np.multiply(H, unit, out=E), F[j], out=rest)
             np.negative(rest, out=rest)
             rest.flat[:: len(rest) + 1] += 1  # I - L F
             sum_of_squares(P[j - 1], multiply_by_root(rest, P[j - 1], E), multiply_by_root(H, C, E))
@@ -84,9 +82,9 @@ def stack(matrices: Sequence[Array | None], P: Array) -> Array:
 
     The result has shape (1, d, d) if all except the first are the same object, and (0, d, d) if they are None.
     """
-    later = matrices[1:]
-    if not later or all(map(is_, later, repeat(later[0]))):
-        return P[:0] if not later or later[0] is None else later[0][None]
+    first = matrices[1] if len(matrices) > 1 else None
+    if all(A is first for A in matrices[1:]):
+        return P[:0] if first is None else first[None]
     return np.stack([np.zeros_like(P[0]) if A is None else A for A in matrices])
 
 

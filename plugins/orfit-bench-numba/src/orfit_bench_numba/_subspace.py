@@ -15,7 +15,7 @@ from scipy.linalg import get_lapack_funcs
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import BACKEND
-from orfit_bench_numba._arrays import Array, BoundLabel
+from orfit_bench_numba._arrays import Array, BoundSample
 
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; returns False if it was not applied."""
@@ -53,10 +53,10 @@ def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD)
     return learn
 
 
-def make_bind_sample(bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., BoundLabel | None]:
+def make_bind_sample(bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., BoundSample | None]:
     """Make `bind_sample` of a kernel; its `learn` learns the rows at which rounding errors are removed."""
 
-    def bind_sample(s: State, p: Params) -> BoundLabel | None:
+    def bind_sample(s: State, p: Params) -> BoundSample | None:
         if p.batch_size > 1 or s.basis.dtype.kind != "f":
             return None
         row = bind(s, p)

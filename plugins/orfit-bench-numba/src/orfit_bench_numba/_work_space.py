@@ -23,5 +23,5 @@ def aligned(n: int, d: int, like: Array) -> Any:
 
 @inline
 def round_up(n: int, step: int) -> Any:
-    """The next multiple of a step."""
+    """The smallest multiple of `step` that is at least n."""
     return -(-n // step) * step

@@ -21,7 +21,9 @@ from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, WINDOW_PERIOD, condition_limit, learn_rows
 from orfit_bench_numpy import apa as reference
-from orfit_bench_numpy.apa import step_members as step_members
+from orfit_bench_numpy.apa import step_members
+
+__all__ = ["bind_row", "bind_rows", "fleet_learn", "for_network", "learn", "step_members", "update"]
 
 COMPLEX = True
 MAX_TOGETHER = 64
