@@ -195,7 +195,7 @@ class DelayLine:
             raise ValueError(f"sample: got shape {values.shape}, want ({self._width},), one number per channel")
         if values.dtype.kind in "iu":
             refuse_rounded(values.reshape(-1), "sample", dtype=self._buffer.dtype)
-        sizes = np.abs(values)
+        sizes = np.maximum(np.abs(values.real), np.abs(values.imag))  # |z| may overflow where both parts are finite
         if not (sizes.astype(np.promote_types(sizes.dtype, float)) <= self._largest).all():
             raise ValueError(f"sample: got {sample}, want numbers that are finite in {self._buffer.dtype}")
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import qr as qr_by_size
 from scipy.linalg import solve_triangular
 
+from orfit_bench.kernels.parts import divided, largest_parts
+
 Array = NDArray[Any]
 
 
@@ -36,13 +38,13 @@ def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
     Singular values of A up to sqrt(machine eps) of the largest count as zero. For rows of very different sizes, this is
     decided after they are divided by their sizes: a small row counts unless it nearly depends on the others.
     """
-    largest = np.abs(A).max(axis=-1)
+    largest = largest_parts(A).max(axis=-1)
     size = np.maximum(largest.max(axis=-1), 1)[..., None]  # so that no singular value nor its square overflows
-    V, sigma, Wt = svd_of_rows(A / size[..., None])
+    V, sigma, Wt = svd_of_rows(divided(A, size[..., None]))
     nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[..., :1]
     added = np.asarray(eps, sigma.dtype)[..., None] / size / size / sigma
     gain = np.divide(1, sigma + added, out=np.zeros_like(sigma), where=nonzero)
-    found = RegularizedInverse(Wt.conj().mT, gain, V.conj().mT / size[..., None])
+    found = RegularizedInverse(Wt.conj().mT, gain, divided(V.conj().mT, size[..., None]))
     uneven = are_rows_uneven(largest)
     if np.any(uneven):
         _replace_uneven(found, A, np.broadcast_to(eps, largest.shape[:-1]), uneven)
@@ -82,7 +84,7 @@ def _solve_by_columns(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
     found = np.zeros((m, p, k), A.dtype)
     for i, (rows, added) in enumerate(zip(A, eps, strict=True)):
         rows = np.vstack([rows, (np.sqrt(added) * np.eye(p)).astype(A.dtype)])
-        order = np.argsort(-np.abs(rows).max(axis=1), kind="stable")
+        order = np.argsort(-largest_parts(rows).max(axis=1), kind="stable")
         Q, R, columns = qr_by_size(rows[order], mode="economic", pivoting=True, check_finite=False)
         pivots = np.abs(np.diagonal(R))
         solved[i] = pivots.min() > np.finfo(A.dtype).eps ** 0.25 * pivots.max()
@@ -101,15 +103,15 @@ def _divide_by_sizes(A: Array, eps: Array) -> tuple[RegularizedInverse, Array]:
     """
     k, p = A.shape[1:]
     rows = np.concatenate([A, (np.sqrt(eps)[:, None, None] * np.eye(k)).astype(A.dtype)], axis=2)
-    size = np.abs(rows).max(axis=2, keepdims=True)
-    rows /= np.where(size > 0, size, 1)
+    size = largest_parts(rows).max(axis=2, keepdims=True)
+    rows = divided(rows, size)
     length = np.linalg.norm(rows, axis=2, keepdims=True)
-    rows /= np.where(length > 0, length, 1)
+    rows = divided(rows, length)
     V, sigma, Wt = svd_of_rows(rows)
     # The rounding errors of Wt are relative to its rows of length 1, of which eps may leave little for these columns.
     Wt = np.where(sigma[..., None] > 0.5, V.conj().mT @ rows[..., :p] / sigma[..., None], Wt[..., :p])
-    is_nonzero = np.abs(A).max(axis=2)[:, None] > 0
-    of_rows = np.where(is_nonzero, V.conj().mT / length.mT / size.mT, 0)  # a zero row adds nothing
+    is_nonzero = largest_parts(A).max(axis=2)[:, None] > 0
+    of_rows = np.where(is_nonzero, divided(divided(V.conj().mT, length.mT), size.mT), 0)  # a zero row adds nothing
     found = RegularizedInverse(Wt.conj().mT, 1 / sigma, of_rows)
     if k > p:  # as many directions as columns
         unit = np.broadcast_to(np.eye(p, dtype=A.dtype), (len(A), p, p))

@@ -28,19 +28,20 @@ def kinds_for(dtype: np.dtype[Any]) -> str:
 
 
 def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
-    """A C-ordered array of dtype, finite or not; TypeError for anything but real numbers, ValueError for overflow."""
+    """A C-ordered array of dtype, finite or not; TypeError for anything but numbers, ValueError for overflow."""
     refuse_categories(value, name)
     array = as_array(value, name, xp)
     given = host_dtype(array)
     if given.kind not in kinds_for(dtype):
         remedy = ""
         if given.kind == "c" and name != "sample_weight":  # weights are real for all learners
-            remedy = " (a learner created with dtype='complex128' takes them)"
+            remedy = " (some methods learn complex ones: dtype='complex128')"
         if name == "y" and given.kind in "UT":
             remedy = OF_LABELS
         if given.kind == "O" and isinstance(array, np.ndarray):
             remedy = _first_object(array, name, dtype)
-        raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
+        wanted = "numbers" if dtype.kind == "c" else "real numbers"
+        raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want {wanted}{remedy}")
     xp = namespace_of(array, xp)
     with np.errstate(over="ignore"):
         if hasattr(xp, "ascontiguousarray"):
@@ -62,9 +63,12 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
 
 def _first_object(array: np.ndarray[Any, Any], name: str, dtype: np.dtype[Any]) -> str:
     """Which entry is not a number, or an integer that dtype does not hold, and what to do about it."""
+    is_complex = dtype.kind == "c"
     for place, value in np.ndenumerate(array):
         where = f"{name}[{', '.join(map(str, place))}]" if place else name
-        if not isinstance(value, (bool, int, float, np.number, np.bool_)):
+        if not isinstance(value, (bool, int, float, np.number, np.bool_)) and not (
+            is_complex and isinstance(value, complex)
+        ):
             if value is None:
                 return f": {where} is None; where a value may be missing, it is NaN"
             remedy = OF_LABELS if name == "y" and isinstance(value, str) else ""
@@ -74,7 +78,7 @@ def _first_object(array: np.ndarray[Any, Any], name: str, dtype: np.dtype[Any]) 
                 refuse_rounded_integer(value, where, dtype)
             except ValueError as error:
                 return f": {error}"
-    return f": all of them are numbers, pass np.asarray({name}, float)"
+    return f": all of them are numbers, pass np.asarray({name}, {'complex' if is_complex else 'float'})"
 
 
 def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> None:

@@ -46,8 +46,8 @@ class Theory:
     laws : tuple of Law
         Theorems that every backend is checked against.
     batch : callable, optional
-        batch(X, Y, w0, settings) returns w (p, r) for all rows at once, by an algorithm other than the recursion, or
-        None if it does not apply.
+        batch(X, Y, w0, settings) returns w (p, r) for all rows of real numbers at once, by an algorithm other than the
+        recursion, or None if it does not apply.
     batch_memory : callable, optional
         batch_memory(settings, sizes) returns the bytes that `batch` allocates; sizes also has "row", the number of
         rows. Default: four copies of the rows.

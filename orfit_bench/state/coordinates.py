@@ -40,7 +40,8 @@ class Change(NamedTuple):
 
 
 def _basis(change: Change, U: Array) -> Array:
-    return np.linalg.qr(change.times(U).T)[0].T
+    """The basis of the same rows, which are combinations of the conjugates of the rows of U."""
+    return np.linalg.qr(change.times(U.conj()).conj().T)[0].T
 
 
 def _covariance(change: Change, P: Array) -> Array:

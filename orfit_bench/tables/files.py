@@ -234,7 +234,10 @@ def open_table(table: Any) -> Source:
     try:
         return ArrowSource(TABLE, ds.dataset(found.to_arrow()))
     except pa.ArrowNotImplementedError as error:  # complex numbers in a column of pandas
-        raise TypeError(f"{TABLE}: a column is not readable: {'; '.join(map(str, error.args))}") from error
+        raise TypeError(
+            f"{TABLE}: a column is not readable: {'; '.join(map(str, error.args))}: drop the column from the table, or "
+            f"learn complex numbers from arrays, by create(..., dtype='complex128')"
+        ) from error
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # objects of several types in a column of pandas
         raise TypeError(
             f"{TABLE}: a column holds objects of several types: {'; '.join(map(str, error.args))}"

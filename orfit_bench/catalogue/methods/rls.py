@@ -46,7 +46,8 @@ def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: b
             "which has no step, needs ridge > 0"
         )
     A = to_host(X)
-    A = A / max(1, np.abs(A).max(initial=0))  # so that no singular value overflows
+    largest = max(np.abs(A.real).max(initial=1), np.abs(A.imag).max(initial=1))  # |z| itself may overflow
+    A = A / largest  # so that no singular value overflows
     rank = int(np.linalg.matrix_rank(A, rtol=np.sqrt(np.finfo(A.dtype).eps)))
     if rank < X.shape[1]:
         raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.pipelines.coordinates import Coordinates
 from orfit_bench.learners.pipelines.moves import Segment
 from orfit_bench.learners.pipelines.part_predictions import join, predict_rows, with_all_classes
 from orfit_bench.learners.pipelines.parts import Plan, cut_arguments, has_exact_merge, make_plan, small_parts
@@ -98,13 +99,23 @@ class _Call:
                 predicted = predict_rows(learner, self.position.rows(self._X[start:stop], self._standardizer))
             learner.live_state, self.position = wider
         elif move is not None:
-            self.position = self.position.moved(learner, move)
+            self._move(move)
         rows = Intercept().transform(self.position.rows(self._X[start:stop], self._standardizer))
         self._width = rows.shape[1]
         answer = self._learn(rows, "partial_fit" if predicted is not None else self._verb, start, stop)
         self._found.append(answer if predicted is None else with_all_classes(predicted, learner))
         if moves_prior:
             self.position = self.position.reset_prior(learner)
+
+    def _move(self, to: Coordinates) -> None:
+        """Move to the coordinates of the rows up to the first of the part; ValueError if the state cannot follow."""
+        try:
+            self.position = self.position.moved(self._learner, to)
+        except ValueError as error:
+            raise ValueError(
+                f"X, row {self._start}: the state of {self._learner.method.name} cannot follow the mean and the spread "
+                f"of the columns after this row ({error}): drop or clip the row, or scale the columns"
+            ) from error
 
     def _learn(self, rows: Array, verb: str, start: int, stop: int) -> Any:
         """What the method returned; a warning that is an error and came after the rows were learned is kept."""

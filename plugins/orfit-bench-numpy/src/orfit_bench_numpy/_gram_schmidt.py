@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from orfit_bench.kernels.parts import divided, largest_parts
 from orfit_bench.spec.kernel_arguments import State
 from orfit_bench_numpy._products import least_squares, norm
 
@@ -26,9 +27,9 @@ def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
     """
     Q = np.empty((len(G), 0), G.dtype)
     for column in G.T:
-        if not (size := np.abs(column).max()) > 0:
+        if not (size := largest_parts(column).max()) > 0:
             continue
-        r = g = column / size  # so that no square over- or underflows
+        r = g = divided(column, size)  # so that no square over- or underflows
         for _ in range(2):  # once leaves eps cond(G) of U in r, twice leaves eps
             r = r - U.dot(U.conj().T.dot(r))  # on small arrays, .dot takes half the time of @
             if Q.size:

@@ -13,6 +13,7 @@ import numpy as np
 from orfit_bench.kernels.guards import is_finite, is_normal, normal_range
 from orfit_bench.kernels.linalg import inverse_or_zero
 from orfit_bench.kernels.loops import Array
+from orfit_bench.kernels.parts import largest_parts
 
 
 def normalized_step(J: Array, E: Array, step: Any, eps: Any) -> Array:
@@ -46,12 +47,6 @@ def step_by_exponents(J: Array, E: Array, step: float, eps: float) -> Array:
     gain = v * times_power(E, -j) * inverse_or_zero(energy)
     n = exponents(gain) - 1  # moves 2^n from the gain to the row, so that only their product can over- or underflow
     return times_power(J.conj().T, i + j - 2 * k + n) * times_power(gain, -n)
-
-
-def largest_parts(a: Array) -> Array:
-    """The larger absolute value of the real and imaginary parts of each entry."""
-    found: Array = np.maximum(np.abs(a.real), np.abs(a.imag))
-    return found
 
 
 def exponents(a: Array) -> Array:

@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, keep_finite
+from orfit_bench.kernels.parts import divided, largest_parts
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._sgd_fleets import make_sgd_fleet_learn
 
@@ -77,7 +78,7 @@ def project_to_ball(w: Array, radius: float) -> Array:
     """The point nearest to w in the ball of this radius (Frobenius norm)."""
     if norm(w.ravel()) <= radius:  # SciPy scales vectors so that squares do not over- or underflow
         return w
-    unit = w / np.abs(w).max()
+    unit = divided(w, largest_parts(w).max())
     inside: Array = unit * (radius / float(norm(unit.ravel())))
     return inside
 
