@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,7 +55,8 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     parts = [_texts(_with_origin(r), object).assign_coords(seed=r["seed"].astype(seeds)) for r in results]
     longest = {dim: max(r.sizes[dim] for r in parts) for dim in parts[0].dims if dim != "cell"}
     padded = [r.pad({dim: (0, n - r.sizes[dim]) for dim, n in longest.items()}) for r in parts]
-    table = _texts(xarray.concat(padded, "cell", join="outer", combine_attrs="drop_conflicts"), str)
+    joined = xarray.concat(padded, "cell", join="outer", combine_attrs="drop_conflicts")
+    table = _texts(joined.drop_encoding(), str)  # an integer variable that is missing in one of them is now NaN there
     table.attrs = {"format": FORMAT, "merged": json.dumps(len(results))} | _common(results)
     latest: dict[tuple[str, str], dict[str, int]] = {}
     key, run, rows, date = (table[name].values.astype(str).tolist() for name in ("key", "run", ROWS_HASH, "date"))
@@ -175,7 +178,7 @@ def _readable(results: xarray.Dataset) -> pd.DataFrame:
     differing = [name for name in SHOWN_IF_DIFFERENT if table[name].nunique() > 1]
     names = ["method", "settings", "model", "backend", "stream", "seed", *differing, "status", *registry().metrics]
     shown = table[[name for name in names if name in table]].dropna(axis=1, how="all")
-    return shown.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))
+    return shown.map(lambda v: str(v) if not isinstance(v, float) else "n/a" if math.isnan(v) else f"{v:.4g}")
 
 
 def _markdown(table: pd.DataFrame, file: BinaryIO) -> None:
@@ -185,5 +188,5 @@ def _markdown(table: pd.DataFrame, file: BinaryIO) -> None:
 
 
 def _one_line(cell: str) -> str:
-    """The text of a cell of a Markdown table, with bars and ends of lines escaped."""
-    return "<br>".join(cell.replace("|", "\\|").splitlines())
+    """The text of a cell of a Markdown table, with bars, tags and ends of lines escaped."""
+    return "<br>".join(re.sub(r"([\\|<])", r"\\\1", cell).splitlines())

@@ -11,6 +11,7 @@ import numpy as np
 from orfit_bench.bench.views import read_only
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.phases import phase
+from orfit_bench.plugins.discovery import is_own
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric, Record
 
@@ -50,7 +51,7 @@ def evaluate(record: Record, memory_budget: float) -> Evaluation:
 
 def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[float | None, str]:
     """The value of a metric, None if it does not apply or is NaN, and a note about it."""
-    if not registry().is_own("metrics", metric.name):  # its own metrics change no learner
+    if not is_own(_supplier(metric)):  # its own metrics change no learner
         record = replace(record, learner=record.learner.copy())
     needed = metric.memory(record) if metric.memory else 0.0
     if needed and not isinstance(record.data.X, np.ndarray):

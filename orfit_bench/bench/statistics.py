@@ -26,9 +26,8 @@ LEVEL = 0.95
 FEWEST = 6
 """Smallest number of differing pairs for which Wilcoxon's test can give p < 0.05 (5 give 2 / 2^5 = 0.0625)."""
 METHOD = ("method", "settings", "model")
-CASE = ("stream", "stream_settings", "protocol", "dtype", "error")
-"""Coordinates that, with the seed, must be equal for the errors of two methods to form a pair."""
-DTYPE = CASE.index("dtype")
+CASE = ("stream", "stream_settings", "error", "protocol", "dtype")
+"""Coordinates that, with the sample, must be equal for the errors of two methods to be compared."""
 ROUNDING = 100
 """An error below this multiple of the machine epsilon counts as an exact fit."""
 
@@ -39,6 +38,15 @@ class Estimate(NamedTuple):
     mean: float
     half: float
     n: int
+
+
+class Case(NamedTuple):
+    """What must be equal for the errors of two methods to be compared."""
+
+    rows: tuple[str, ...]
+    """The stream, its settings, the kind of error and the sample: one pair, whatever the protocol and the dtype."""
+    protocol: str
+    dtype: str
 
 
 class PairwiseComparison(NamedTuple):
@@ -88,13 +96,14 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
     """Compare all pairs of methods that learned common streams and seeds, smallest p-values first.
 
     A pair of errors belongs to one stream and seed. Errors of several backends or runs are averaged first, as are those
-    of several seeds with the same rows, such as the rows of a file. If all pairs belong to one stream, the result
-    applies only to that stream.
+    of several seeds with the same rows, such as the rows of a file; then the differences between the two methods over
+    protocols and dtypes. If all pairs belong to one stream, the result applies only to that stream.
     """
     cases = _groups(results.assign_coords(sample=("cell", _samples(results))), (*CASE, "sample"))
-    errors: dict[tuple[str, ...], dict[tuple[str, ...], float]] = defaultdict(dict)
+    errors: dict[tuple[str, ...], dict[Case, float]] = defaultdict(dict)
     first: dict[tuple[str, ...], int] = {}
-    for case, cells in cases.items():
+    for (*rows, protocol, dtype, sample), cells in cases.items():
+        case = Case((*rows, sample), protocol, dtype)
         for method, measured in _groups(results, METHOD, cells).items():
             first.setdefault(method, measured[0])
             known = [e for e in results["test_error"].values[measured] if not isnan(e)]
@@ -102,9 +111,14 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
                 errors[method][case] = float(np.mean(known))
     tested = []
     for one, other in combinations(errors, 2):
-        if met := [case for case in errors[one] if case in errors[other]]:
-            differences = [_difference(errors[one][case], errors[other][case], case[DTYPE]) for case in met]
-            tested.append(_compared(first[one], first[other], np.array(differences)))
+        differences: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        for case in errors[one]:
+            if case in errors[other]:
+                found = _difference(errors[one][case], errors[other][case], case.dtype)
+                differences[case.rows].append(found)
+        if differences:
+            means = np.array([np.mean(found) for found in differences.values()])
+            tested.append(_compared(first[one], first[other], means))
     corrected = holm([c.p for c in tested])
     compared = [c._replace(p_holm=p) for c, p in zip(tested, corrected, strict=True)]
     return sorted(compared, key=lambda c: (isnan(c.p), c.p_holm, c.p))

@@ -104,7 +104,7 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
         if cells:
             say(f"only in {where}: {f'{len(cells)} cells, e.g. ' if len(cells) > 1 else ''}{cells[0]}")
     worse = sum(c.worse for c in found)
-    say(f"{worse} values got worse, {len(found) - worse} got better")
+    say(f"{worse} value{'s' * (worse != 1)} got worse, {len(found) - worse} got better")
     if worse or lost:
         raise click.exceptions.Exit(1)
 

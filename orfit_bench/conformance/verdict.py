@@ -11,6 +11,7 @@ from orfit_bench.conformance.plan import Pair, checks_of, select_pairs
 from orfit_bench.conformance.result import LACKS, SKIPPED, CheckResult, PlannedCheck, Report
 from orfit_bench.errors import UnavailableError, suggest
 from orfit_bench.learners.arguments import DTYPES
+from orfit_bench.plugins.discovery import is_own
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE
 
@@ -166,7 +167,7 @@ def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
     known = registry()
     lost = "it is not installed" if REFERENCE not in known.backends else known.backends[REFERENCE].reason
     for backend, method in checked:
-        own = known.is_own("methods", method)
+        own = is_own(known.suppliers["methods", method])
         if backend != REFERENCE and (reason := lost or (known.absence(REFERENCE, method) if own else "")):
             yield (
                 f"{method} on {backend} was not compared with the reference backend {REFERENCE}: {reason}. "
@@ -177,7 +178,7 @@ def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
 def _missing_methods(backends: Iterable[str]) -> Iterable[str]:
     """Methods of the catalogue without a kernel on a backend that declares itself complete."""
     known = registry()
-    own = [m for m in known.methods if known.is_own("methods", m)]
+    own = [m for m in known.methods if is_own(known.suppliers["methods", m])]
     for backend in sorted(backends):
         if known.backends[backend].complete and known.backends[backend].available:
             for method in own:

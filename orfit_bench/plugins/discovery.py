@@ -154,6 +154,11 @@ def _installation_time(point: EntryPoint) -> float:
         return inf
 
 
+def is_own(supplier: str) -> bool:
+    """Whether a distribution with its version, as in `Registry.suppliers`, is this package."""
+    return supplier.rpartition(" ")[0] == OWN
+
+
 def _offers(plugin: Any, name: str) -> dict[str, Any]:
     _check_version(plugin)
     manager = pluggy.PluginManager(hooks.PROJECT)

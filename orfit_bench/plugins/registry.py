@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from orfit_bench.errors import PluginError, UnavailableError, suggest
 from orfit_bench.plugins import discovery, ownership
-from orfit_bench.plugins.discovery import IN_PROCESS, OWN, Plugin, place
+from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, place
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking, lacking_settings, missing_function
 from orfit_bench.spec.synonyms import suggest_method
@@ -96,10 +96,6 @@ class Registry:
     def remove(self, name: str) -> None:
         """Remove a plugin that was registered in this process."""
         self._fill(p for p in self._loaded if (p.name, p.distribution) != (name, IN_PROCESS))
-
-    def is_own(self, hook: str, name: str) -> bool:
-        """Whether this package supplies a declaration, not a plugin."""
-        return self.suppliers[hook, name].rpartition(" ")[0] == OWN
 
     def kernel(self, backend: str, method: str) -> Any:
         """Return the module that computes a method on a backend. Raises UnavailableError if there is none."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from orfit_bench.errors import suggest
+from orfit_bench.plugins.discovery import is_own
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report.labels import is_ok, number
 
@@ -50,7 +54,7 @@ def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
     variables = [name if name in available else headings.get(name, name) for name in names]
     for name in variables:
         if name not in available:
-            raise ValueError(f"no column {name!r}{suggest(name, [*headings, *sorted(available)])}")
+            raise ValueError(f"no column {name!r}{suggest(name, dict.fromkeys([*headings, *sorted(available)]))}")
     return variables
 
 
@@ -59,7 +63,13 @@ def chosen_columns(results: xarray.Dataset, names: Sequence[str], error: str) ->
     names = [name for name in names if name in results]
     known = {name: column for columns in _all() for name, column in columns.items()} | COLUMNS[error]
     texts = {name: (name, TEXT) for name in names if results[name].dtype.kind not in "iufb"}
-    return {name: texts.get(name) or known.get(name, (name, ".4g")) for name in names}
+    return {name: texts.get(name) or known.get(name) or (name, _form(results[name].values)) for name in names}
+
+
+def _form(values: NDArray[Any]) -> str:
+    """The format of numbers: in full if all are integers."""
+    known = values[np.isfinite(values)]
+    return ".0f" if (known == np.round(known)).all() and (abs(known) < 1e15).all() else ".4g"
 
 
 def _all() -> list[Columns]:
@@ -83,7 +93,7 @@ def columns_of(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Col
 def plugin_metrics(results: xarray.Dataset, cells: Sequence[int]) -> Columns:
     """The columns of the metrics of plugins, if any of these cells has a value."""
     known = registry()
-    names = [n for n in known.metrics if not known.is_own("metrics", n)]
+    names = [n for n in known.metrics if not is_own(known.suppliers["metrics", n])]
     return {
         name: (name, ".4g")
         for name in names

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 
 def changes_table(changes: Sequence[Change], before: xarray.Dataset) -> Table:
-    """One row per change, in the given order, with the settings and the seed in which cells of `before` differ."""
-    table = grid("Changes", "method", "backend", "stream", "metric", "before", "after", "change")
+    """One row per change, in the given order, with the settings and conditions in which cells of `before` differ."""
+    conditions = labels.conditions(before)
+    table = grid("Changes", "method", "backend", "stream", *conditions, "metric", "before", "after", "change")
     for column in table.columns:
         column.no_wrap = True
     place = {str(key): i for i, key in enumerate(before["key"].values)}
     methods, streams = labels.methods(before), labels.streams(before)
     for c in changes:
         i = place[c.cell["key"]]
-        cells = [folded(methods[i]), c.cell["backend"], folded(streams[i]), c.metric]
+        cells = [folded(methods[i]), c.cell["backend"], folded(streams[i])]
+        cells += [*(texts[i] for texts in conditions.values()), c.metric]
         table.add_row(*map(Text, [*cells, _number(c.before), _number(c.after), _relative(c)]))
     return table
 

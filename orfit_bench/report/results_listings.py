@@ -106,8 +106,10 @@ def pairs(results: xarray.Dataset) -> Listing | str:
     """Pairwise comparisons of methods; a sentence if no pair has enough data for a test."""
     found = statistics.comparisons(results)
     methods = labels.methods(results)
+    if not found:
+        return "No two methods have test errors on the same stream and seed, so that methods cannot be compared."
     if not any(c.p == c.p for c in found):
-        most = max((c.wins + c.losses for c in found), default=0)
+        most = max(c.wins + c.losses for c in found)
         return (
             f"Not enough data to compare methods: at most {most} pairs of test errors (one per stream and seed, or per "
             f"file) differ; the test requires {statistics.FEWEST}. Run more streams, or more seeds of drawn streams."

@@ -52,7 +52,7 @@ def _summary(results: xarray.Dataset) -> str:
     n_runs = len(set(runs(results))) if "run" in results.coords else 1
     merged = f" {n_runs} runs in one file." if n_runs > 1 else ""
     n = results.sizes["cell"]
-    return f"{n} cells (method, backend and stream): {statuses}. {protocols}; {dtypes}.{merged}"
+    return f"{n} cell{'s' * (n != 1)} (method, backend and stream): {statuses}. {protocols}; {dtypes}.{merged}"
 
 
 def _sections(results: xarray.Dataset) -> Iterator[Section]:
@@ -85,7 +85,9 @@ def _statistics(results: xarray.Dataset) -> Iterator[Part]:
     means = list(listings.means(results))
     yield from means
     if not means:
-        yield Text(["Only one seed was run, so there are no confidence intervals. Use --seed several times."])
+        seeds = len(set(results["seed"].values.tolist()))
+        why = "Only one seed was run" if seeds == 1 else "No method was measured with several seeds"
+        yield Text([f"{why}, so there are no confidence intervals.{' Use --seed several times.' * (seeds == 1)}"])
     pairs = listings.pairs(results)
     if isinstance(pairs, str):
         yield Text([pairs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -205,8 +206,13 @@ def listed(listing: Listing) -> Table:
 
 
 def ranked(results: xarray.Dataset, streams: Sequence[str], cells: Iterable[int]) -> list[int]:
-    """The cells sorted by stream, the best first."""
-    return sorted(cells, key=lambda i: (streams[i], *_rank(results, i)))
+    """The cells sorted by stream, and by the numbers in its label, the best first."""
+    return sorted(cells, key=lambda i: (_with_numbers(streams[i]), *_rank(results, i)))
+
+
+def _with_numbers(text: str) -> tuple[str | float, ...]:
+    """The text as its words and numbers in turns, so that 4 is sorted before 16."""
+    return tuple(float(part) if k % 2 else part for k, part in enumerate(re.split(r"(\d+(?:\.\d+)?)", text)))
 
 
 def _rank(results: xarray.Dataset, i: int) -> tuple[float, ...]:

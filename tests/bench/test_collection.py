@@ -83,6 +83,14 @@ class TestMerge:
         assert np.isnan(table["rows_learned"].values[-1, 2:]).all()
         assert "4 ok" in call("show", tmp_path / "m.nc").output
 
+    def test_integers_that_other_files_lack_are_not_numbers(self, measured, tmp_path):
+        own = measured.assign(mine=("cell", np.arange(2)))
+        results.write(own, tmp_path / "own.nc")
+        results.write(
+            collection.merge([self.elsewhere(measured, cpu="b"), load(tmp_path / "own.nc")]), tmp_path / "m.nc"
+        )
+        np.testing.assert_array_equal(load(tmp_path / "m.nc")["mine"].values, [np.nan, np.nan, 0, 1])
+
     def test_units_and_meanings_stay(self, measured):
         less = self.elsewhere(measured, cpu="b").drop_vars("regret")
         for parts in ([measured, less], [less, measured]):
@@ -143,11 +151,14 @@ class TestExport:
         assert "device_memory" not in head
 
     def test_markdown_keeps_a_cell_in_its_row(self, measured, tmp_path):
-        names = np.array(["a\nb|c", "d"])
+        names = np.array(["a\nb|c<i>\\", "d"])
+        measured = measured.assign(forgetting=("cell", [np.nan, 1.0]))
         collection.export(measured.assign_coords(backend=("cell", names)), tmp_path / "r.md")
         lines = (tmp_path / "r.md").read_text().splitlines()
         assert len(lines) == 4
-        assert "| a<br>b\\|c |" in lines[2]
+        assert "| a<br>b\\|c\\<i>\\\\ |" in lines[2]
+        assert "| n/a |" in lines[2]
+        assert "nan" not in lines[2]
 
     def test_parquet(self, measured, tmp_path):
         pytest.importorskip("pyarrow")

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import xarray as xr
+from helpers.outcomes import created, table
 from helpers.results import call, changed, files
 from rich.console import Console
 
@@ -196,6 +197,16 @@ class TestCompare:
         assert "seconds_per_sample=2: a share of" in call("compare", of["a"], of["b"], *twice).output
         assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample").exit_code == 2
         assert call("compare", of["a"], tmp_path / "none.nc").exit_code == 2
+
+
+def test_changes_name_the_conditions_in_which_cells_differ():
+    before, after = (table([created(dtype=t, test_error=e) for t in ("float64", "float32")]) for e in (1.0, 2.0))
+    console = Console(file=io.StringIO(), width=200)
+    console.print(changes_table(comparison.changes(before, after), before))
+    assert [line.split()[3] for line in console.file.getvalue().splitlines() if " test_error " in line] == [
+        "float64",
+        "float32",
+    ]
 
 
 def test_changes_name_the_seed_and_the_settings_in_which_cells_differ():

@@ -10,6 +10,8 @@ from scipy import stats
 
 from orfit_bench.bench.statistics import FEWEST, comparisons, distinct, estimate, holm, over_seeds
 
+DTYPES = ("float64", "float32")
+
 
 def pair(ours, theirs, dtype="float64", **more):
     """Results of lms and rls with these errors, one seed each."""
@@ -112,6 +114,17 @@ class TestPairs:
         assert (found.wins, found.losses, found.ties) == (0, 1, 0)
         assert isnan(found.p)
         assert distinct(results, "test_error", range(8)) == [2.0]
+
+    def test_dtypes_and_protocols_on_the_same_rows_make_one_pair(self):
+        methods = ("lms", 2.0), ("rls", 1.0)
+        cells = [created(m, seed=s, test_error=e, dtype=t) for m, e in methods for s in range(3) for t in DTYPES]
+        (found,) = comparisons(table(cells))
+        assert (found.wins, found.losses, found.ties) == (0, 3, 0)
+        assert found.difference == pytest.approx(2 / 3)
+        results = table([c for c in cells if c["cell"]["dtype"] == "float64"] * 2)
+        results["protocol"].values[6:] = "2 passes"
+        (found,) = comparisons(results)
+        assert (found.wins, found.losses, found.ties) == (0, 3, 0)
 
     def test_settings_make_methods(self):
         cells = [created(settings={"step_size": s}, test_error=s) for s in (0.1, 0.2)]

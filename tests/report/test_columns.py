@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import xarray
 from click.testing import CliRunner
+from helpers.outcomes import created, table
 
 from orfit_bench.bench import Suite, run
 from orfit_bench.cli import main
 from orfit_bench.report import columns
+from orfit_bench.report.table import ranked
 
 
 def test_metrics_of_plugins_become_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,8 +64,22 @@ def test_columns_are_chosen_by_their_headings_in_reports_too(file: Path) -> None
     assert headings.split()[-4:] == ["p50", "p99", "peak", "memory"]
 
 
+def test_integers_are_shown_in_full() -> None:
+    results = table([created(seed=1234567), created(seed=1234568)])
+    results = results.assign(n=("cell", [12345, 1e7]), half=("cell", [0.123456, np.nan]), flag=("cell", [True, False]))
+    found = columns.chosen_columns(results, ["seed", "n", "half", "flag"], str(results["error"].values[0]))
+    assert [form for _, form in found.values()] == [".0f", ".0f", ".4g", ".0f"]
+
+
+def test_cells_are_sorted_by_the_numbers_in_their_names() -> None:
+    streams = ["drift d=16 seed=2", "drift d=4 seed=10", "drift d=4 seed=2", "drift"]
+    assert ranked(table([created(seed=k) for k in range(4)]), streams, range(4)) == [3, 2, 1, 0]
+
+
 def test_unknown_column_is_refused_with_the_nearest(file: Path) -> None:
-    assert "no column 'nothing'" in show(file, "nothing")
+    refused = show(file, "nothing")
+    assert "no column 'nothing'" in refused
+    assert refused.count(" forgetting,") == 1
     done = CliRunner().invoke(main, ["run", "--method", "lms", "--column", "latency_p9"])
     assert done.exit_code == 2
     assert "Did you mean 'latency_p99'?" in done.output.replace("\n", " ")

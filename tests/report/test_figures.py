@@ -82,6 +82,21 @@ class TestErrorAlongTheStream:
         assert small["error-drift"].figure.axes[0].get_yscale() == "log"
         assert draw(created(test_error=1.0), created("rls"))["error-drift"].figure.axes[0].get_yscale() == "linear"
 
+    @pytest.mark.parametrize("points", [1, 2, 3])
+    def test_every_line_of_few_points_has_a_marker(self, draw, points):
+        results = table([created(m) for m in ("lms", "rls", "nlms", "ogd", "icl", "apa")])
+        results = results.isel(point=slice(min(points, 2)))
+        if points == 3:
+            results = results.pad(point=(0, 5))
+        for line in draw(results)["error-drift"].figure.axes[0].lines:
+            start, step = line.get_markevery()
+            assert np.isfinite(line.get_xydata()[start::step]).all(axis=1).any()
+
+    def test_infinite_errors_are_the_reason(self, draw):
+        found = draw(created(test_error=np.inf))
+        assert found["error-drift"].reason == found["cost-drift"].reason == "no error is finite"
+        assert draw(created(test_error=np.nan))["error-drift"].reason == "the stream has no test set"
+
 
 class TestCost:
     def test_nothing_is_below_the_front(self, draw):
@@ -193,6 +208,14 @@ class TestForgetting:
         norm = draw(*cells)["forgetting-drift"].figure.axes[0].images[0].norm
         assert norm.vmin > 1e-3
 
+    def test_infinite_errors_have_the_colour_at_the_end_of_the_scale(self, draw):
+        results = table([created("rls", test_error=1.0)])
+        results["task_error"].values[0, 2, :] = np.inf
+        (image,) = draw(results)["forgetting-drift"].figure.axes[0].images
+        shown = image.get_array()
+        assert shown[2].tolist() == [image.norm.vmax] * 3
+        assert shown.mask.tolist() == (~np.tri(3, dtype=bool)).tolist()
+
     def test_a_stream_without_tasks_has_none(self, draw):
         found = draw(created(tasks=0))["forgetting-drift"]
         assert isinstance(found, Omitted)
@@ -200,6 +223,12 @@ class TestForgetting:
 
 
 class TestAll:
+    @pytest.mark.parametrize("length", [10, 60, 150])
+    def test_long_titles_stay_in_the_picture(self, draw, length):
+        results = table([created()])
+        for rendered in draw(results.assign_coords(stream=("cell", ["wide " * (length // 5)]))).values():
+            assert fits(rendered.figure)
+
     def test_long_labels_stay_in_the_picture(self, draw):
         settings = [{"step_size": {"power": {"eta0": 0.123456, "power": p}}, "momentum": 0.25 * p} for p in (1, 2)]
         cells = [

@@ -160,6 +160,14 @@ class TestResults:
         assert reported.count("±") == 4  # test error and forgetting: the spread of the clock is the machine's load
         assert "-1.00|0.031|0.031" in reported
 
+    def test_the_page_says_why_it_has_no_statistics(self):
+        alone = Read(results_page(table([created()]))).tables
+        assert "No two methods have test errors on the same stream and seed" in alone
+        assert "Only one seed was run, so there are no confidence intervals. Use --seed several times." in alone
+        assert "1 cell (method" in alone
+        several = Read(results_page(table([created(), *(failed(seed=s) for s in (1, 2))]))).tables
+        assert "No method was measured with several seeds, so there are no confidence intervals." in several
+
     def test_seeds_without_a_finite_error_are_counted(self):
         results = table([created("lms", seed=k) for k in range(3)])
         results["a_priori_error"].values[:] = 1.0

@@ -20,6 +20,7 @@ from orfit_bench.report.figures.style import (
     legend_width,
     log_axis,
     mean,
+    reason_unknown,
     style_of,
     wide,
 )
@@ -53,7 +54,7 @@ def missing(part: xarray.Dataset) -> str:
     """The reason why the figure cannot be drawn; empty if it can."""
     if any(_points(part)):
         return ""
-    return "nothing was timed" if np.isfinite(part["test_error"].values).any() else "the stream has no test set"
+    return reason_unknown(part["test_error"].values, "the stream has no test set") or "nothing was timed"
 
 
 def draw(part: xarray.Dataset) -> Any:
@@ -63,7 +64,7 @@ def draw(part: xarray.Dataset) -> Any:
     backends = sorted({p.backend for p in points})
     more = [f"{len(ordered) - NAMED} more, worse"] * (len(ordered) > NAMED)
     names = [*map(folded, ordered[:NAMED]), *more, *(f"on {backend}" for backend in backends), "Pareto front"]
-    margins = Margins(right=legend_width(names), across=0.65)
+    margins = Margins(left=1.0, right=legend_width(names), across=0.65)
     figure, (panels,) = canvas(3.2, max(3.2, height_of(names)), margins, 1, 2, sharey=True)
     for axes, name, label, form in zip(panels, *AXES, strict=True):
         handles = [*_methods(axes, part, points, ordered, name), *_backends(axes, points, backends, name)]

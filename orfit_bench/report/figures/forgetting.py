@@ -18,6 +18,7 @@ from orfit_bench.report.figures.style import (
     ends,
     mean,
     one_backend,
+    reason_unknown,
     wide,
 )
 from orfit_bench.report.labels import folded
@@ -37,7 +38,7 @@ SPAN = 100.0
 
 def missing(part: xarray.Dataset) -> str:
     """The reason why the figure cannot be drawn; empty if it can."""
-    return "" if np.isfinite(part["task_error"].values).any() else "the stream has no tasks"
+    return reason_unknown(part["task_error"].values, "the stream has no tasks")
 
 
 def draw(part: xarray.Dataset) -> Any:
@@ -58,11 +59,13 @@ def draw(part: xarray.Dataset) -> Any:
     margins = Margins(left=0.6, right=1.3, bottom=0.2, top=0.3 + above)
     figure, ((axes,),) = canvas(columns * pitch - GAP, rows * SIDE + (rows - 1) * (fall - SIDE), margins)
     axes.set_axis_off()
-    options = {"norm": _norm(list(maps.values())), "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
+    norm = _norm(list(maps.values()))
+    options = {"norm": norm, "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
     frames = []  # as a single line, interrupted by NaN, which is much faster than one line per frame
     for place, (label, name) in enumerate(zip(ordered, names, strict=True)):
         x, y = place % columns * pitch, place // columns * fall
-        image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **options)
+        shown = np.clip(maps[label], norm.vmin, norm.vmax)  # imshow would leave infinite errors blank
+        image = axes.imshow(shown, extent=(x, x + SIDE, y + SIDE, y), **options)
         axes.text(x, y - 0.06, f"{name}\n{_described(forgotten[label])}", fontsize=7.5, va="bottom")
         frames += [(x, y), (x, y + SIDE), (x + SIDE, y + SIDE), (np.nan, np.nan)]
     axes.plot(*zip(*frames, strict=True), color=INK, linewidth=0.6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     import xarray
 
 FIGURES: tuple[FigureSpec, ...] = (stream_error.FIGURE, cost.FIGURE, throughput.FIGURE, forgetting.FIGURE)
+
+LARGEST_TITLE, SMALLEST_TITLE = 11.0, 7.0
+"""Sizes of titles, in points."""
+WIDTH_OF_POINT = 0.0092
+"""Mean width of a bold letter, in inches for each point of its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +73,16 @@ def _render(name: str, spec: FigureSpec, title: str, part: xarray.Dataset) -> Re
     figure = spec.draw(part)
     keep_seen_ticks(figure)
     count, most = len(by(part, "label")), spec.most(part) if spec.most else math.inf
-    figure.suptitle(f"{title} ({most} of {count} methods)" if count > most else title, fontsize=11, fontweight="bold")
+    _set_title(figure, f"{title} ({most} of {count} methods)" if count > most else title)
     some = f"{most} of {count} methods, {spec.which}" if count > most else ""
     return RenderedFigure(name, spec, title, figure, some)
+
+
+def _set_title(figure: Any, title: str) -> None:
+    """Set the title, in smaller letters and on several lines if it is wider than the figure."""
+    width = float(figure.get_size_inches()[0])
+    size = min(LARGEST_TITLE, max(SMALLEST_TITLE, width / (WIDTH_OF_POINT * len(title))))
+    figure.suptitle(textwrap.fill(title, int(width / (WIDTH_OF_POINT * size))), fontsize=size, fontweight="bold")
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:

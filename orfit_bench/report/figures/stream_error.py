@@ -22,6 +22,7 @@ from orfit_bench.report.figures.style import (
     log_axis,
     mean,
     one_backend,
+    reason_unknown,
     style_of,
     wide,
 )
@@ -35,7 +36,7 @@ MORE = "more, with larger final error"
 
 def missing(part: xarray.Dataset) -> str:
     """The reason why the figure cannot be drawn; empty if it can."""
-    return "" if np.isfinite(part["test_error_trajectory"].values).any() else "the stream has no test set"
+    return reason_unknown(part["test_error_trajectory"].values, "the stream has no test set")
 
 
 def draw(part: xarray.Dataset) -> Any:
@@ -44,15 +45,14 @@ def draw(part: xarray.Dataset) -> Any:
     errors = {label: _runs(part, "test_error_trajectory", cells) for label, cells in lines.items()}
     ordered = sorted(lines, key=lambda label: np.nan_to_num(_last(errors[label]), nan=np.inf))
     names = [*map(folded, ordered[:NAMED]), MORE]
-    margins = Margins(right=legend_width(names))
+    margins = Margins(left=1.0, right=legend_width(names))
     figure, ((axes,),) = canvas(6, max(3.2, height_of(names)), margins)
     for place, label in enumerate(ordered):
         rows, runs = mean(_runs(part, "rows_learned", lines[label])), errors[label]
         if place < NAMED:
-            axes.plot(
-                rows, mean(runs), label=folded(label), markevery=(place % 4, 4), **style_of(part, lines[label][0])
-            )
-            _interval(axes, rows, runs, style_of(part, lines[label][0])["color"])
+            style, first = style_of(part, lines[label][0]), place % min(4, max(1, int(np.isfinite(rows).sum())))
+            axes.plot(rows, mean(runs), label=folded(label), markevery=(first, 4), **style)
+            _interval(axes, rows, runs, style["color"])
         else:
             others = f"{len(ordered) - NAMED} {MORE}" if place == NAMED else None
             axes.plot(rows, mean(runs), label=others, color=GREY, linewidth=0.7, alpha=0.7)

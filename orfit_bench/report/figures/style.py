@@ -93,6 +93,13 @@ def mean(values: NDArray[Any]) -> NDArray[Any]:
     return means
 
 
+def reason_unknown(values: NDArray[Any], absent: str) -> str:
+    """Why none of these errors can be drawn: `absent` if there are none; empty if one is finite."""
+    if np.isfinite(values).any():
+        return ""
+    return absent if np.isnan(values).all() else "no error is finite"
+
+
 def style_of(part: xarray.Dataset, cell: int) -> dict[str, Any]:
     """Colour, dash and marker of the method of a cell, the same in all figures of these results."""
     i = int(part["style"].values[cell])
