@@ -35,7 +35,7 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
     if given.kind not in kinds_for(dtype):
         remedy = ""
         if given.kind == "c" and name != "sample_weight":  # weights are real for all learners
-            remedy = " (some methods learn complex ones: dtype='complex128')"
+            remedy = " (a learner created with dtype='complex128' may take them)"
         if name == "y" and given.kind in "UT":
             remedy = OF_LABELS
         if given.kind == "O" and isinstance(array, np.ndarray):
