@@ -55,7 +55,8 @@ def ways(case: Case, method: str, backend: str) -> dict[str, Callable[[], float]
     """Functions that learn the rows, each time with a new learner, and return the CPU seconds per row."""
     X, y = case.draw()
     network = ob.MLP((case.hidden,))
-    settings = {"step_size": STEP} if "step_size" in ob.methods()[method].settings else {}
+    has_step = any(setting.name == "step_size" for setting in ob.methods()[method].settings)
+    settings = {"step_size": STEP} if has_step else {}
 
     def learner(model: Any) -> Any:
         return ob.create(method, backend=backend, model=model, **settings).partial_fit(X[:50], y[:50])

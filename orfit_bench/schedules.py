@@ -295,7 +295,7 @@ MAKERS: dict[str, Callable[..., Schedule]] = {
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isreal(value):
+    if isinstance(value, (bool, np.bool_, np.timedelta64, str)) or not np.isscalar(value) or not np.isreal(value):
         raise TypeError(f"{name}={value!r}: want a number")
     try:
         number = float(value)  # type: ignore[arg-type]  # a real scalar, as checked above
@@ -334,6 +334,11 @@ def from_config(table: dict[str, Any]) -> Schedule:
         raise ValueError(f"schedule {table!r}: want one of {', '.join(MAKERS)} with its arguments")
     ((name, arguments),) = table.items()
     make = MAKERS[name]
+    if not isinstance(arguments, Mapping):
+        raise ValueError(
+            f"schedule {table!r}: got {arguments!r}, want its arguments by name, as in "
+            "{'power': {'eta0': 1.0, 'power': 0.8}}"
+        )
     try:
         return make(**arguments)
     except TypeError as error:

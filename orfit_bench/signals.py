@@ -107,7 +107,7 @@ class DelayLine:
 
     def __getstate__(self) -> dict[str, Any]:
         """The size of the line and the samples in it, the newest first, for `copy` and pickle."""
-        held = self._buffer[self._start :][: self._length].copy()  # none before the first sample
+        held = self._buffer[self._start :][: self._length].copy()  # taps - 1 zeros before the first sample
         return {"taps": self._length // self._width, "channels": self._width, "dtype": self._buffer.dtype, "held": held}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
-CHECKED = ("orfit_bench", "numpy", "numpy.linalg", "time")
+CHECKED = ("numpy", "numpy.linalg", "time")
 """Modules whose functions are compared, in addition to those of orfit_bench."""
 
 

@@ -132,7 +132,7 @@ def _bind_row(
         (rule.dtype.itemsize,),
         np.ndarray,
     )
-    permit, give_permit, solves = state.permit, state.permit.append, rule.method.state.solution
+    permit, give_permit = state.permit, state.permit.append
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
         if not isinstance(y, FLOATS):
@@ -157,8 +157,6 @@ def _bind_row(
                 return False
             if set_step:
                 set_step(state.n_steps + 1)
-            if solves:
-                state.solved_weights = None
             try:
                 if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
                     return False
@@ -186,7 +184,6 @@ def _bind_rows(
     """`Bound.learn_rows`: one row by `one`, several by `learn`, the function of `bind_rows`, if there is one."""
     arrays, dtype, d = state.arrays, rule.dtype, state.sizes.n_features
     permit, give_permit, nothing = state.permit, state.permit.append, np.empty(0, dtype)
-    solves = rule.method.state.solution
 
     def learn_rows(state: LearnerState, X: object, y: object, predict: bool) -> Array | None:
         if type(X) is not np.ndarray or type(y) is not np.ndarray or y.ndim != 1:
@@ -213,8 +210,6 @@ def _bind_rows(
         try:
             if state.permit is not permit:  # the learner has another state now
                 return None
-            if solves:
-                state.solved_weights = None
             learned = learn(X, y, out)
             if learned < 0:
                 return None

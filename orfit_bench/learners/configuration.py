@@ -60,14 +60,16 @@ class Configuration(ConfiguredKernel):
 
     def solved_weights(self, state: LearnerState) -> Array:
         """The weights (p, r) of a method whose weights are not a field, solved for once after rows were learned."""
-        if state.solved_weights is None:
+        weights, steps = state.solved_weights, state.n_steps
+        if weights is None:
             with np.errstate(all="ignore"):  # a weight may be inf
-                state.solved_weights, precision = self.kernel.solve(state.arrays)
-            if not np.isfinite(to_host(state.solved_weights)).all():
+                weights, precision = self.kernel.solve(state.arrays)
+            state.solved = steps, weights  # not valid if another thread has learned meanwhile
+            if not np.isfinite(to_host(weights)).all():
                 self._warn_once(state, f"weights are not finite in {self.dtype}: scale the targets if they are large")
             elif precision * share_left(self, state) <= np.finfo(self.dtype).eps ** 0.5 and self.method.state.solution:
                 self._warn_once(state, self.method.state.solution.warning)
-        return state.solved_weights
+        return weights
 
     def _warn_once(self, state: LearnerState, text: str) -> None:
         """Warn of the accuracy of a state, unless it or an earlier state has already warned."""

@@ -123,7 +123,6 @@ class Rule(Configuration):
         block: bool = False,
     ) -> None:
         """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""
-        state.solved_weights = None
         layout, n = self.layout(state.sizes), X.shape[0]
         steps = n // batch_size
         gradients = batch_size * layout.sizes["gradients"]

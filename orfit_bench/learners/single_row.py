@@ -165,7 +165,6 @@ class SingleRow:
             rule, t = self._rule, state.n_steps + 1
             if state.permit is not permit:
                 return False
-            state.solved_weights = None
             if self._validate:
                 try:
                     self._validate(rule.settings, state.n_steps, X, Y, False, rule.is_linear)

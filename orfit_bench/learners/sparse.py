@@ -134,7 +134,7 @@ def _learn_block(
     rule: Rule, state: LearnerState, X: SparseRows, Y: Array, block: slice, out: Array | None, all_columns: bool
 ) -> int:
     """Learn a few rows in the columns where they are not zero, or in all; returns how many were learned."""
-    layout, state.solved_weights = rule.layout(state.sizes), None
+    layout = rule.layout(state.sizes)
     part, places = state.arrays, {}
     if all_columns:
         dense = X[block].toarray()

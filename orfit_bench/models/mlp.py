@@ -215,7 +215,7 @@ def _parts(net: Network, p: int, d: int) -> tuple[tuple[int, int, tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class NetworkModel(Model):
-    """The model of a network; copies and unpickled ones are the same object."""
+    """The model of a network. Copies and unpickled models are the same object, unless `replace` has made the model."""
 
     network: Network | None = None
 

@@ -9,7 +9,7 @@ import numpy as np
 from river import base
 
 from orfit_bench.river.base import StreamingModel, check_series
-from orfit_bench.river.features import check_finite, named_columns
+from orfit_bench.river.features import check_finite, check_frame, named_columns
 from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
@@ -163,10 +163,13 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         Series
             Labels, with the index of X; empty before the first row was learned.
         """
-        if self.method.state.probabilities is not None:
-            return super().predict_many(X)
         import pandas as pd
 
+        check_frame(X)
+        if not self._has_begun():
+            return pd.Series(index=X.index[:0], dtype=object)
+        if self.method.state.probabilities is not None:
+            return super().predict_many(X)
         with named_columns(X):
             found = self._predicted(self._features.rows(X))
         return pd.Series(found, index=X.index if found else X.index[:0])

@@ -10,7 +10,7 @@ import numpy as np
 from river import base
 
 from orfit_bench.river.base import StreamingModel, check_series, check_target
-from orfit_bench.river.features import check_finite, is_real, named_columns, numbers_of
+from orfit_bench.river.features import check_finite, check_frame, is_real, named_columns, numbers_of
 from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
         """
         import pandas as pd
 
+        check_frame(X)
         begun = self._has_begun()
         with named_columns(X):
             found = self._learner.predict(self._features.rows(X)) if begun else np.zeros(len(X))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from river import base
 
 from orfit_bench.river.base import StreamingModel
-from orfit_bench.river.features import check_finite, named_columns
+from orfit_bench.river.features import check_finite, check_frame, named_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +91,7 @@ class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
         """
         import pandas as pd
 
+        check_frame(X)
         if not self._has_begun():
             return pd.DataFrame(index=X.index)
         with named_columns(X):

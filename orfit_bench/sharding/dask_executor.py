@@ -9,12 +9,11 @@ from typing import Any, Self
 from orfit_bench.jobs.on_dask import AsFinished, ClusterLostError
 from orfit_bench.sharding.dask_parts import begin_computed, holds_parts
 from orfit_bench.sharding.executors import Task, death_error
+from orfit_bench.tables.names import first_of
 
 MAX_DEATHS_ON_CLUSTER = 12
 """Number of worker deaths after which a task that runs alone is given up: three times the default of Dask, since
 workers are also lost by chance."""
-MOST_NAMED = 5
-"""Number of unfinished tasks that a message names."""
 
 
 class OnDask:
@@ -100,13 +99,10 @@ def _until_lost(waiting: AsFinished, ended_workers: Mapping[int, bool]) -> Itera
         yield from waiting
     except ClusterLostError as error:
         suspected = [number for number, ended in ended_workers.items() if ended]
-        ends = f"; several workers died while they learned shard {_listed(suspected)}" if suspected else ""
-        raise ClusterLostError(f"{error}; shards that are not learned: {_listed(list(ended_workers))}{ends}") from error
-
-
-def _listed(numbers: list[int]) -> str:
-    """The first numbers as a string."""
-    return ", ".join(map(str, numbers[:MOST_NAMED])) + (", ..." if len(numbers) > MOST_NAMED else "")
+        ends = f"; several workers died while they learned shard {first_of(suspected)}" if suspected else ""
+        raise ClusterLostError(
+            f"{error}; shards that are not learned: {first_of(list(ended_workers))}{ends}"
+        ) from error
 
 
 def _with_place(error: Exception, number: int) -> Exception:

@@ -73,7 +73,7 @@ class Processes:
         self._processes = processes
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield the values in order; at most two per process are computed before their turn."""
+        """Yield the values in order; fewer than three per process are computed before their turn."""
         remaining, free = enumerate(calls), list(self._processes)
         at_work: dict[Future[Any], tuple[int, tuple[Any, ...], Process, Running]] = {}
         died: dict[int, tuple[Any, ...]] = {}

@@ -90,8 +90,14 @@ class LearnerState:
     """Functions of the kernel that learn in `arrays`; a copy or replacement starts without them."""
     bound_to_names: Bound | None = field(default=None, init=False, compare=False)
     """The same functions, for rows that come with names; `bound` is None if rows without names need a warning."""
-    solved_weights: Any = field(default=None, init=False, compare=False)
-    """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without them."""
+    solved: tuple[int, Any] | None = field(default=None, init=False, compare=False)
+    """A number of steps, and the weights that followed from `arrays` then; a copy or replacement starts without it."""
+
+    @property
+    def solved_weights(self) -> Any:
+        """The weights that follow from `arrays`; None if they were not solved for since the last step."""
+        found = self.solved  # another thread may replace it, or learn meanwhile
+        return found[1] if found is not None and found[0] == self.n_steps else None
 
     @property
     def n_features(self) -> int:
@@ -115,7 +121,7 @@ class LearnerState:
         for f in fields(self):
             if f.init and f.name not in ("sizes", "arrays"):
                 setattr(self, f.name, getattr(other, f.name))
-        self.solved_weights = other.solved_weights
+        self.solved = other.solved
 
 
 class StateRule(Protocol):

@@ -76,7 +76,10 @@ def narrowed(column: Any, where: str) -> Any:
 
     if column.dtype not in (nw.Int128, nw.UInt128):
         return column
-    for value in (column.min(), column.max()):
+    least, most = column.min(), column.max()
+    if least is not None and least >= 0 and most < 2**64:
+        return column.cast(nw.UInt64)
+    for value in (least, most):
         if value is not None and not -(2**63) <= value < 2**63:
             raise ValueError(
                 f"{where} holds {value}, which needs more than 64 bits: convert the column to float if rounding is "

@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.tables.column_numbers import check_no_gaps, numbers, side_by_side
 from orfit_bench.tables.data_arrays import is_data_array, is_data_set, labels_of_entries, read_data_array
 from orfit_bench.tables.integers import DOUBLE, refuse_rounded
-from orfit_bench.tables.names import NamedValues, arrange, check_distinct, quoted
+from orfit_bench.tables.names import NamedValues, arrange, check_distinct, quoted, with_text_names
 from orfit_bench.tables.pandas_index import index_columns
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
@@ -130,7 +130,7 @@ def as_narwhals(value: Any, argument: str) -> Any:
     if type(value).__module__.partition(".")[0] == "pyarrow":
         value = chunked(value)
         check_distinct(getattr(value, "column_names", []), argument)
-    table = nw.from_native(_with_text_names(value, argument), allow_series=True, pass_through=True)
+    table = nw.from_native(with_text_names(value, argument), allow_series=True, pass_through=True)
     if isinstance(table, nw.LazyFrame):
         kind = type(value).__name__
         raise TypeError(f"{argument}: got a {kind}, whose rows are not in memory: pass the result of its collect()")
@@ -155,16 +155,6 @@ def chunked(value: Any) -> Any:
     if isinstance(value, pa.RecordBatch):
         return pa.Table.from_batches([value])
     return pa.chunked_array([value]) if isinstance(value, pa.Array) else value
-
-
-def _with_text_names(value: Any, argument: str) -> Any:
-    """A pandas DataFrame with strings as column names, since narwhals selects columns only by strings."""
-    if not (hasattr(value, "iloc") and hasattr(value, "columns")):
-        return value
-    names = list(value.columns)
-    check_distinct(names, argument)
-    texts = all(isinstance(name, str) for name in names)
-    return value if texts else value.set_axis([str(i) for i in range(len(names))], axis=1)
 
 
 def _is_plain(table: Any) -> bool:

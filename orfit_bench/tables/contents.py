@@ -47,6 +47,10 @@ def check_content(path: str, kind: str) -> None:
     """
     if kind == "csv" and path.lower().endswith(".gz"):
         kind = "csv.gz"
+        if not path.endswith(".gz"):
+            raise ValueError(
+                f"{path}: only a name that ends in .gz, in small letters, is decompressed: rename the file"
+            )
     if kind not in WANTED:
         return
     with Path(path).open("rb") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,17 +57,31 @@ class CsvSource(ArrowSource):
             start += len(next(iter(batch.values())))
             yield batch
 
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        with self._text_named():
+            return super().rows
+
     def _read_numbers(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
-        """Yield the rows from row `start`. Raises ValueError that names a column with a string among its numbers."""
-        try:
+        """Yield the rows from row `start`."""
+        with self._text_named():
             yield from super().read(columns, start)
+
+    @contextmanager
+    def _text_named(self) -> Iterator[None]:
+        """Raise ValueError that names a column with a string among its numbers."""
+        try:
+            yield
         except ValueError as error:
             found = NO_NUMBER.search(str(error))
             if found is None:
                 raise
-            name, row = list(self.kinds)[int(found[1])], f" in line {found[2]}" if found[2] else ""
+            row, column = f" in line {found[2]}" if found[2] else "", f"column {list(self.kinds)[int(found[1])]!r}"
+            if len(self._dataset.files) > 1:  # whose columns may have another order
+                row, column = f"{row} of one of the files" if row else " in one of the files", "a column"
             raise ValueError(
-                f"{self.name}: cannot be read: column {name!r} holds {found[3]}{row}, and numbers in its first rows: "
+                f"{self.name}: cannot be read: {column} holds {found[3]}{row}, and numbers in its first rows: "
                 f"correct the file, or drop the column (--drop, or drop=[...])"
             ) from error
 

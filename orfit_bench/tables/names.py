@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -137,6 +137,11 @@ def order_of(names: tuple[str, ...], known: tuple[str, ...], argument: str) -> l
             f"want {quoted(known)} in any order{remedy}"
         )
     return [place[name] for name in known]
+
+
+def first_of(numbers: Sequence[int]) -> str:
+    """The first of these numbers, for a message."""
+    return ", ".join(map(str, numbers[:MOST_NAMES])) + (", ..." if len(numbers) > MOST_NAMES else "")
 
 
 def quoted(names: Iterable[Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from orfit_bench.tables.arrow_streams import ArrowStream
 from orfit_bench.tables.csv_files import CsvSource
 from orfit_bench.tables.integers import LARGEST
 from orfit_bench.tables.sources import TABLE, ArraySource, Source
@@ -38,17 +39,17 @@ def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
 
 
 def _sorting(source: Source, time: str) -> str:
-    """Advice on what to sort; for a file that polars reads, with a call that sorts it, in parts if possible."""
+    """Advice on what to sort; for a file that polars reads, with a call that sorts it."""
     path = source.name
     if isinstance(source, ArraySource) or path == TABLE:
         return "them beforehand"
-    if path.lower().endswith(".arrows"):
+    if isinstance(source, ArrowStream):
         call = f"pl.read_ipc_stream({path!r}).sort({time!r}).write_parquet('sorted.parquet')"
-    else:
-        is_arrow = path.lower().endswith((".arrow", ".feather", ".ipc"))
-        scan = "scan_csv" if isinstance(source, CsvSource) else "scan_ipc" if is_arrow else "scan_parquet"
-        options = source.options if isinstance(source, CsvSource) else ""
-        call = f"pl.{scan}({path!r}{options}).sort({time!r}).sink_parquet('sorted.parquet')"
+        return f"the file beforehand, for example by polars: {call}"
+    is_arrow = path.lower().endswith((".arrow", ".arrows", ".feather", ".ipc"))
+    scan = "scan_csv" if isinstance(source, CsvSource) else "scan_ipc" if is_arrow else "scan_parquet"
+    options = source.options if isinstance(source, CsvSource) else ""
+    call = f"pl.{scan}({path!r}{options}).sort({time!r}).sink_parquet('sorted.parquet')"
     return f"the file beforehand, for example by polars, in parts: {call}"
 
 

@@ -66,7 +66,8 @@ class CommitProcess:
             raise MeasureError(f"{self._what}: no answer in {SECONDS:g} s") from error
         except (EOFError, self._channel.RemoteError) as error:
             self._end()
-            raise MeasureError(f"{self._what}: the process died ({str(error).strip().splitlines()[-1:]})") from error
+            reason = (str(error).strip().splitlines() or ["without a message"])[-1]
+            raise MeasureError(f"{self._what}: the process died ({reason})") from error
         if status == "ok":
             return value
         raise (MissingError if status == "missing" else MeasureError)(value)
@@ -82,8 +83,9 @@ class CommitProcess:
             gateway = self._group.makegateway(f"popen//{python}//chdir={self.where.home}")
         self._channel = gateway.remote_exec(serving)
         self._channel.send(str(WORKLOADS))
-        self._channel.send(["where", *self.where.distributions])
-        for name, place in self._channel.receive(SECONDS)[1].items():
+        self._asked = ("where", *self.where.distributions)
+        self._channel.send(list(self._asked))
+        for name, place in self.finish().items():
             if Path(place) not in self.where.path:
                 self._end()
                 raise RuntimeError(

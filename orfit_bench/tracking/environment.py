@@ -21,6 +21,7 @@ from pathlib import Path
 from orfit_bench.jobs import locks, system
 from orfit_bench.jobs.files import make_folder, replace_text
 from orfit_bench.jobs.keys import make_text_key
+from orfit_bench.jobs.processes import ONE_THREAD
 
 FOLDER = ".orfit-bench-gate"
 """Folder in the repository, ignored by git. It can be deleted at any time."""
@@ -45,9 +46,8 @@ class Environment:
     @property
     def variables(self) -> dict[str, str]:
         """The environment variables of its processes: one thread, and a separate cache for compiled code."""
-        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join(str(folder) for folder in self.path)
-        return threads | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(self.home / "numba"), "PYTHONNOUSERSITE": "1"}
+        return ONE_THREAD | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(self.home / "numba"), "PYTHONNOUSERSITE": "1"}
 
     def run(self, *arguments: str) -> None:
         """Run a new interpreter in this environment, ignoring its exit status."""

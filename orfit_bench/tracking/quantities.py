@@ -20,18 +20,16 @@ class TrackedQuantity(NamedTuple):
     """Relative change that is ignored."""
     floor: float = 0.0
     """Values up to this are considered equal."""
-    timed: bool = False
-    """Whether it is a time; times are interleaved, and measured again before a regression is reported."""
 
 
 QUANTITIES = {
     metric.name: metric
     for metric in (
-        TrackedQuantity("seconds_per_sample", "s", 0.1, timed=True),
-        TrackedQuantity("kernel_seconds_per_sample", "s", 0.1, timed=True),
-        TrackedQuantity("latency", "s", 0.2, timed=True),
-        TrackedQuantity("import_seconds", "s", 0.2, timed=True),
-        TrackedQuantity("start_seconds", "s", 0.2, timed=True),
+        TrackedQuantity("seconds_per_sample", "s", 0.1),
+        TrackedQuantity("kernel_seconds_per_sample", "s", 0.1),
+        TrackedQuantity("latency", "s", 0.2),
+        TrackedQuantity("import_seconds", "s", 0.2),
+        TrackedQuantity("start_seconds", "s", 0.2),
         TrackedQuantity("peak_bytes", "B", 0.1),
         TrackedQuantity("state_bytes", "B", 0.01),
         TrackedQuantity("batch_deviation", "relative", 9.0, FLOOR),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -175,3 +176,26 @@ def test_weights_of_a_method_without_weights_are_refused() -> None:
     pipeline = ob.pipeline("standardize", "intercept", ob.create("greedy", backend="numpy"))
     with pytest.raises(TypeError, match="weights: greedy has none: it does not predict by weights"):
         pipeline.partial_fit(np.eye(3), [1.0, 2.0, 3.0]).weights()
+
+
+@pytest.mark.parametrize("y", [np.ma.masked, np.ma.array(5.0, mask=True)])
+def test_a_masked_target_of_one_row_is_refused(y: Any) -> None:
+    pipeline = ob.pipeline("standardize", ob.create("rls", backend="numpy"))
+    with pytest.raises(TypeError, match="y: got a masked"):
+        pipeline.learn_one([1.0], y)
+    assert pipeline.n_samples_seen_ == 0
+
+
+def test_a_merge_with_a_pipeline_without_rows_merges_the_transforms() -> None:
+    X = np.random.default_rng(0).standard_normal((5, 2))
+    moments, _ = ob.Standardizer().learn(X[:3])
+
+    def make(first: Any) -> Any:
+        return ob.pipeline(first, "intercept", ob.create("rls", backend="numpy"))
+
+    a, b = make(moments), make("standardize").partial_fit(X[3:], X[3:, 0])
+    expected = moments.merge(b.transforms[0])
+    merged = (a.copy().merge(b), b.copy().merge(a))
+    assert [one.transforms[0].count for one in merged] == [5, 5]
+    for one in merged:
+        np.testing.assert_allclose(one.transforms[0].transform(X), expected.transform(X), rtol=1e-12)

@@ -248,3 +248,15 @@ def test_names_of_other_libraries_are_answered_with_the_method(name: str, answer
         ob.create(name)
     with pytest.raises(KeyError, match=answer):
         ESTIMATORS[name]
+
+
+@pytest.mark.parametrize("table", [{"constant": 0.1}, {"sequence": [1.0, 0.5]}])
+def test_arguments_of_a_schedule_that_are_not_named_are_refused(table: Any) -> None:
+    with pytest.raises(ValueError, match="want its arguments by name, as in"):
+        ob.schedules.from_config(table)
+
+
+@pytest.mark.parametrize("value", [True, np.True_, np.timedelta64(3)])
+def test_schedules_of_other_things_than_numbers_are_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="want a number"):
+        ob.schedules.constant(value)

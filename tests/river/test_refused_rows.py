@@ -271,3 +271,18 @@ def test_rows_before_one_that_diverges_are_learned_with_their_features() -> None
         model.learn_many(rows, pd.Series([1.0, 1.0]))
     learner = ob.create("rls", backend="numpy").partial_fit([[1.0, 0.0], [1.0, 2.0]], [1.0, 1.0])
     np.testing.assert_allclose(model.predict_one({"a": 1.0, "b": 1.0}), learner.predict_one([1.0, 1.0]))
+
+
+@pytest.mark.parametrize("method", ["class_rls", "softmax"])
+def test_a_classifier_without_rows_predicts_an_empty_series(method: str) -> None:
+    found = ESTIMATORS[method](backend="numpy").predict_many(TABLE)
+    assert isinstance(found, pd.Series)
+    assert len(found) == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "verb"), [("rls", "predict_many"), ("class_rls", "predict_many"), ("oja", "transform_many")]
+)
+def test_rows_before_the_first_one_are_tables_too(method: str, verb: str) -> None:
+    with pytest.raises(TypeError, match="X: got list of builtins, want a DataFrame"):
+        getattr(ESTIMATORS[method](backend="numpy"), verb)([1])

@@ -130,3 +130,8 @@ def test_a_table_of_dask_is_refused_with_the_call_that_computes_it(names: list[A
     message = r"X: got a DataFrame of Dask, whose rows are not in memory: pass \.compute\(\)"
     with pytest.raises(TypeError, match=message):
         ob.create("rls").partial_fit(table, np.ones(4))
+
+
+def test_columns_whose_labels_are_numbers_are_named_by_them() -> None:
+    with pytest.raises(TypeError, match="X: column '20' is of dtype"):
+        ob.create("lms", backend="numpy").partial_fit(pd.DataFrame({10: [1.0], 20: ["a"]}), [1.0])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow as pa
 import pytest
 
 from orfit_bench.bench import Suite, run
@@ -132,3 +133,34 @@ def test_rows_that_are_lost_while_a_file_is_read_are_an_error(tmp_path, monkeypa
     path.write_text("\n".join(["x,y", *rows[:20_000]]))
     with pytest.raises(ValueError, match="it had 40000 rows when it was opened, but ends at row 20000: it was"):
         list(data.chunks(1_000))
+
+
+def test_texts_in_files_of_a_folder_are_not_named_by_the_columns_of_another(tmp_path: Path) -> None:
+    folder = tmp_path / "rides.csv"
+    folder.mkdir()
+    written(folder, "1.csv", "a,b,y\n1,2,3\n")
+    written(folder, "2.csv", "b,a,y\n" + "1,2,3\n" * 3 + "x,2,3\n")
+    with pytest.raises(ValueError, match=r"cannot be read: a column holds 'x' in line 5 of one of the files"):
+        Stream.from_file(folder, "y").load()
+
+
+def test_an_ending_in_capitals_is_not_decompressed(tmp_path: Path) -> None:
+    path = written(tmp_path, "RIDES.CSV.GZ", gzip.compress(b"a,y\n1,2\n"))
+    with pytest.raises(ValueError, match=r"only a name that ends in \.gz, in small letters, is decompressed: rename"):
+        Stream.from_file(path, "y")
+
+
+@pytest.mark.parametrize("ending", [".arrow", ".arrows"])
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_the_call_that_sorts_an_arrow_file_reads_its_format(
+    ending: str, is_stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    monkeypatch.chdir(tmp_path)
+    path, table = tmp_path / f"rides{ending}", pa.table({"when": [2, 1], "a": [7.0, 8.0], "y": [1.5, 2.5]})
+    with (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(path, table.schema) as file:
+        file.write_table(table)
+    with pytest.raises(ValueError, match="the rows are not in the order of 'when'") as info:
+        Stream.from_file(path, "y", time="when").load()
+    eval(str(info.value).partition("polars")[2].rpartition(": ")[2], {"pl": polars})
+    assert np.asarray(Stream.from_file(tmp_path / "sorted.parquet", "y", time="when").load().X).tolist() == [[8], [7]]

@@ -100,3 +100,13 @@ def test_rows_of_tables_have_their_own_hash() -> None:
         stream = Stream("frame", "", lambda factor=factor: ob.sampling.once((factor * FRAME, pd.Series(y))))
         hashes |= set(run(Suite(["rls"], ["numpy"], [stream]), isolate=False)["rows_hash"].values.tolist())
     assert len(hashes) == 2
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_chunks_of_an_order_of_an_order_are_tables(kind: str) -> None:
+    again, plain = (ob.sampling.uniform(ob.sampling.reshuffled(pair, 2), 5) for pair in (PAIRS[kind], (X, y)))
+    assert again.feature_names == ("a", "b")
+    learner = ob.create("rls", backend="numpy").partial_fit(again.X[:3], again.y[:3])
+    assert tuple(learner.feature_names_in_) == ("a", "b")
+    want = ob.create("rls", backend="numpy").partial_fit(plain.X[:3], plain.y[:3])
+    np.testing.assert_array_equal(learner.array("w"), want.array("w"))

@@ -22,7 +22,7 @@ class Attributes:
             raise TypeError(f"members: got {members!r}; create fleets with orfit_bench.fleet(method, N)")
         rule = members.shared
         self.method, self.backend, self.dtype = rule.method, rule.backend, rule.dtype
-        self._weights: dict[int, Array] = {}
+        self._weights: dict[int, tuple[int, Array]] = {}
         self.permit: list[None] = [None]
         """Empty while a thread changes the fleet."""
         self.members, self.live_state = members, state  # the members' rules do not change afterwards

@@ -174,7 +174,6 @@ class Fleet(Membership):
         work = weigh_rows(rule, rows, Y, weights)
         reserve(self.members, state, work.rows)
         X, Y_there, out = rule.place(work.rows.X), rule.place(work.Y), rule.empty(work.Y.shape) if predict else None
-        self._weights = {}
         try:
             with np.errstate(all="ignore"):
                 p = FleetParameters(self.members, state, work.rows, work.factors)

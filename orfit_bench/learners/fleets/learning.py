@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,9 +14,7 @@ from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.rule import steps_until_half
 from orfit_bench.spec.backend import Array
-
-NAMED = 5
-"""Largest number of members that a message names."""
+from orfit_bench.tables.names import first_of
 
 
 class _NotedSettings(Mapping[str, Any]):
@@ -97,17 +95,17 @@ def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: A
 def describe_divergence(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> DivergedError:
     """The error for members that have learned fewer rows than they got."""
     failed = np.flatnonzero(learned < rows.counts)
-    diverged = tuple(rows.members[failed].tolist())
+    diverged: list[int] = rows.members[failed].tolist()
     row = rows.row_in_call(int(failed[0]), int(learned[failed[0]]))
     step = int(state.n_steps[diverged[0]]) + 1
     return DivergedError(
-        f"{members.shared.method.name}: {len(diverged)} of {members.size} members diverged ({_first_of(diverged)}), "
+        f"{members.shared.method.name}: {len(diverged)} of {members.size} members diverged ({first_of(diverged)}), "
         f"member {diverged[0]} at its step {step}, row {row} of this call: the step would not be finite, or its "
         f"numbers have too few digits left, so it was not applied; these members keep the state before it, the others "
         f"have learned all rows",
         step,
         row,
-        diverged,
+        tuple(diverged),
     )
 
 
@@ -132,11 +130,6 @@ def warn_of_lost_precision(members: Members, state: FleetState) -> None:
     state.has_warned[new] = True
     total = before + len(new)
     if total.bit_length() > before.bit_length():
-        who = _first_of(new.tolist()) if not before else f"the last ones: {_first_of(new.tolist())}"
+        who = first_of(new.tolist()) if not before else f"the last ones: {first_of(new.tolist())}"
         text = f"{method.name}, {total} members of the fleet ({who}): {warning.text}"
         warn(text, AccuracyWarning)
-
-
-def _first_of(members: Iterable[int]) -> str:
-    numbers = list(members)
-    return ", ".join(map(str, numbers[:NAMED])) + (", ..." if len(numbers) > NAMED else "")

@@ -43,7 +43,6 @@ class RegressorFleet(SupervisedFleet):
         state, rule = self._usable(), self.members.shared
         if state and state.bound and which is None and sample_weight is None:
             out = np.empty((len(self), 1), rule.dtype) if predict else None
-            self._weights.clear()
             learned = state.bound(state, X, y, out)
             if learned > 0:
                 self._learn_rest(state, X, y, learned, out)

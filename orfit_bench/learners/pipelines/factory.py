@@ -36,11 +36,11 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     Notes
     -----
     The moments of "standardize" change with every row, and weights are only meaningful together with the moments that
-    were used. After ("standardize", "intercept"), the state of a linear method is therefore transformed whenever the
-    moments change: predictions stay the same, and pipelines can be merged like their learners (exactly if the learners
-    merge exactly). Other learners keep their weights, so that their predictions change with the moments; they learn
-    each row with the moments of the rows up to and including it, and such pipelines cannot be merged.
-    `docs/pipelines.md` says what is exact.
+    were used. After ("standardize", "intercept"), the state of a linear method is therefore transformed to the present
+    moments at the rows 1, 2, 4, 8, ... and at rows that are far out: predictions stay the same, and pipelines can be
+    merged like their learners (exactly if the learners merge exactly). Other learners keep their weights, so that their
+    predictions change with the moments; they learn each row with the moments of the rows up to and including it, and
+    such pipelines cannot be merged. `docs/pipelines.md` says what is exact.
 
     `prequential` predicts each row from the rows before it and the row's own features.
 

@@ -7,6 +7,7 @@ from typing import Self
 from orfit_bench.learners.permits import by_one_thread
 from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.saving import Saving
+from orfit_bench.learners.pipelines.transforms import Transform
 
 
 class Merging(Saving):
@@ -45,7 +46,7 @@ class Merging(Saving):
         check_alike(self, other)
         merged = tuple(a.merge(b) for a, b in zip(self.transforms, other.transforms, strict=True))
         if not (self.has_rows and other.has_rows):
-            return self._with_the_rows_of(other)
+            return self._with_the_rows_of(other, merged)
         if self._refusal:
             raise ValueError(f"merge: each pipeline learned its rows with its own moments, and {self._refusal}")
         if self.position is None or other.position is None:
@@ -56,13 +57,14 @@ class Merging(Saving):
         self.transforms, self.feature_names = merged, self.feature_names or other.feature_names
         return self
 
-    def _with_the_rows_of(self, other: Merging) -> Self:
-        """This pipeline merged with the other, of which at most one has rows."""
+    def _with_the_rows_of(self, other: Merging, merged: tuple[Transform, ...]) -> Self:
+        """This pipeline with merged transforms, and the rows of the other, of which at most one has rows."""
         self.learner.merge(other.learner)
         if self.n_features is None or other.has_rows:
             self.n_features, self.feature_names = other.n_features, other.feature_names or self.feature_names
         if other.has_rows:
-            self.transforms, self.position = other.transforms, other.position
+            self.position = other.position
+        self.transforms = merged
         return self
 
 

@@ -12,6 +12,7 @@ from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.moves import Segment, segments
 from orfit_bench.learners.pipelines.position import PRIOR_MOVES, SETTLED, Position
 from orfit_bench.learners.pipelines.standardizer import RunningMoments, Standardizer
+from orfit_bench.tables.row_selection import take_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -81,14 +82,7 @@ def cut_arguments(
     targets: Sequence[Any], given: Mapping[str, Any], start: int, stop: int
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """The targets and arguments of some of the rows."""
-    named = {name: part_of(value, start, stop) for name, value in given.items()}
-    return [part_of(value, start, stop) for value in targets], named
-
-
-def part_of(value: Any, start: int, stop: int) -> Any:
-    """The entries of some rows of an array, a list, or a table of pandas, polars, Arrow or xarray."""
-    if hasattr(value, "iloc"):
-        return value.iloc[start:stop]
-    if hasattr(value, "slice") and not isinstance(value, np.ndarray):
-        return value.slice(start, stop - start)
-    return value[start:stop]
+    part = slice(start, stop)
+    return [take_rows(value, part) for value in targets], {
+        name: take_rows(value, part) for name, value in given.items()
+    }

@@ -16,6 +16,7 @@ from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.single_rows import next_row
 from orfit_bench.learners.pipelines.transforms import Transform
 from orfit_bench.tables.names import NamedValues
+from orfit_bench.tables.plain_values import refuse_masked
 from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
@@ -282,4 +283,5 @@ class Pipeline(Merging):
 
 def _one_target(value: Any) -> Any:
     """The target of one row, a number, a label or (c,), as targets."""
+    refuse_masked(value, "y")
     return [value] if isinstance(value, str) else np.asarray(value)[None]

@@ -10,8 +10,8 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.learners import weight_history
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.coordinates import Coordinates
-from orfit_bench.learners.pipelines.parts import part_of
 from orfit_bench.tables.names import NamedValues
+from orfit_bench.tables.row_selection import take_rows
 
 if TYPE_CHECKING:
     import xarray
@@ -28,7 +28,7 @@ def record(pipeline: Pipeline, X: NamedValues, y: Any, every: Any) -> xarray.Dat
     for start in range(0, max(n, 1), every):
         part = slice(start, start + every)
         try:
-            pipeline.partial_fit(NamedValues(X.values[part], X.names), part_of(y, part.start, part.stop))
+            pipeline.partial_fit(NamedValues(X.values[part], X.names), take_rows(y, part))
         except DivergedError as error:
             raise pipeline.learner.rule.divergence(error.step, start + error.row) from None
         except (TypeError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Append only: asv identifies the results of older commits by positions in these lists.
+# Do not rename: asv identifies the results of older commits by these names.
 METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
 METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
