@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields, replace
 from operator import is_
 from typing import Any
 
-from orfit_bench.counts import positive_integer
+import numpy as np
+
 from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
 from orfit_bench.spec.data import Pair
 from orfit_bench.tables.columns import read_columns, refuse_named_rows
@@ -104,7 +105,7 @@ def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
     if not rows:
         raise ValueError("uniform: the data have no rows to draw from")
     return _view(
-        data, VisitOrder(positive_integer("n", n), BLOCK, lambda rng: rng.integers(rows, size=BLOCK), SEED.check(seed))
+        data, VisitOrder(_positive("n", n), BLOCK, lambda rng: rng.integers(rows, size=BLOCK), SEED.check(seed))
     )
 
 
@@ -139,9 +140,7 @@ def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
     """
     data = once(data)
     rows = len(data.X)
-    order = VisitOrder(
-        positive_integer("passes", passes) * rows, rows, lambda rng: rng.permutation(rows), SEED.check(seed)
-    )
+    order = VisitOrder(_positive("passes", passes) * rows, rows, lambda rng: rng.permutation(rows), SEED.check(seed))
     return _view(data, order)
 
 
@@ -270,3 +269,11 @@ def _view(data: Data, order: VisitOrder) -> Data:
     X: Any = SampledView(data.X, order)
     y: Any = None if data.y is None else SampledView(data.y, order)
     return replace(data, X=X, y=y, tasks=())
+
+
+def _positive(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}={value!r}: want an integer >= 1")
+    if value < 1:
+        raise ValueError(f"{name}={value}: want an integer >= 1")
+    return int(value)

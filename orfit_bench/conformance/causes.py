@@ -49,6 +49,13 @@ def place(error: BaseException) -> str:
     return "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in last)
 
 
+def is_raised_on_purpose(error: BaseException) -> bool:
+    """Whether a `raise` in the author's code or in this package caused an error, not a failed operation on arrays."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    own = last.filename.startswith(LIBRARIES[0]) or not _is_library(last.filename)
+    return own and (last.line or "").startswith("raise ")
+
+
 def _is_library(path: str) -> bool:
     inside = path.startswith(STANDARD) and "-packages" not in path
     return path.startswith(("<", *LIBRARIES)) or inside

@@ -44,7 +44,7 @@ HELD_OUT = READERS | {"regression": READERS["filter"]}
 def find_stream_defects(stream: Stream) -> Iterator[str]:
     """Yield the defects: differing loads, wrong shapes, numbers that are not finite, a y that does not match offers.
 
-    An ignored number of rows is one too.
+    An ignored number of rows or seed is one too.
     """
     reason = stream.probe()
     if reason is not None and not isinstance(reason, str):
@@ -68,6 +68,7 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
     elif not wrong:
         yield from _find_refusals(stream, second)
         yield from _find_ignored_rows(stream, len(second.X))
+        yield from _find_ignored_seed(stream, second)
 
 
 def _refused_settings(stream: Stream) -> str:
@@ -93,6 +94,20 @@ def _find_ignored_rows(stream: Stream, rows: int) -> Iterator[str]:
         return
     if found == rows:
         yield f"n={fewer} gives {found} rows, as without it: let `make` use its setting n, or leave the setting out"
+
+
+def _find_ignored_seed(stream: Stream, data: Data) -> Iterator[str]:
+    """Yield a defect if another seed gives the same rows and targets."""
+    seed = next((setting.default for setting in stream.settings if setting.name == "seed"), None)
+    if not isinstance(seed, int):
+        return
+    other = stream.load(seed=seed + 1)
+    if all(_same_part(getattr(data, part), getattr(other, part)) for part in ("X", "y")):
+        yield f"seed={seed + 1} gives the rows of seed={seed}: let `make` draw by its setting seed, or leave it out"
+
+
+def _same_part(a: Any, b: Any) -> bool:
+    return len(_copies(a)) == len(_copies(b)) and all(map(_is_equal, _copies(a), _copies(b)))
 
 
 def _copies(part: Any) -> list[Any]:

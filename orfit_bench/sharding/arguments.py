@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from orfit_bench.counts import positive_integer
+from numbers import Integral
+
 from orfit_bench.jobs.processes import cores
 from orfit_bench.learners.rule import Rule
 from orfit_bench.state import merging
 
 
 def check_workers(workers: int | None) -> int:
-    """The number of processes. Raises TypeError or ValueError unless it is an integer >= 1 or None."""
+    """The number of processes. Raises ValueError unless it is an integer >= 1 or None."""
     if workers is None:
         return cores()
-    return positive_integer("workers", workers)
+    return _positive("workers", workers)
+
+
+def _positive(name: str, value: object) -> int:
+    """Return the value. Raises ValueError unless it is an integer >= 1, of Python or NumPy."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r}: want an integer >= 1")
+    return int(value)
 
 
 def check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
@@ -28,7 +36,7 @@ def check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
                 "for example rounds=1 to average once at the end"
             )
         return 1
-    rounds = positive_integer("rounds", rounds)
+    rounds = _positive("rounds", rounds)
     if not is_average:
         raise ValueError(f"rounds={rounds}: learners of {name} are not merged by averaging: leave rounds out")
     if rounds > 1 and not rule.method.combine.averages:

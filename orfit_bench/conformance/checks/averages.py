@@ -7,7 +7,7 @@ from typing import Any
 
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, worst
 from orfit_bench.conformance.checks.combining import compare_learners
-from orfit_bench.conformance.checks.merging import needs_average
+from orfit_bench.conformance.checks.merging import needs_average, with_all_classes
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.learners.averaging import average
 
@@ -20,7 +20,8 @@ def averages_count_copies(context: CheckContext) -> Deviation:
     """In an average by rows, n rows count as n copies of a learner; each learner keeps its number of rows."""
     B = context.batch_size
     chunk = context.rows(n=12 * B)
-    parts = [context.train(chunk.cut(4 * B * i, 4 * B * i + (i + 2) * B)) for i in range(3)]
+    cuts = [chunk.cut(4 * B * i, 4 * B * i + (i + 2) * B) for i in range(3)]
+    parts = [context.train(with_all_classes(context, part, chunk)) for part in cuts]
     seen = [learner.n_samples_seen_ for learner in parts]
     found = []
     for counts in COUNTS:

@@ -15,6 +15,7 @@ from orfit_bench.conformance.checks.merging import (
     needs_average,
     needs_merge,
     train_two,
+    with_all_classes,
 )
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
@@ -30,7 +31,8 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
 
     A learner of labels without rows has no classes.
 
-    The average of a learner and its copy has the weights of the learner. A merged learner predicts by its state.
+    The average of a learner and its copy has the weights of the learner, and predicts as it does. A merged learner
+    predicts by its state.
     """
     one, other = train_two(context)
     B = context.batch_size
@@ -55,9 +57,12 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
         pair = merge_or_skip(context, one.copy(), other), merge_or_skip(context, other.copy(), one)
         found.append(compare_learners(context, *pair, of="in either order"))
     if kind == "averaged" and context.method.traits.supervised:
-        name = context.method.state.weights
-        weights = merge_or_skip(context, one.copy(), one.copy()).array(name), one.array(name)
-        found.append(context.compare(chunk, weights, of="merged with its copy"))
+        name, doubled = context.method.state.weights, merge_or_skip(context, one.copy(), one.copy())
+        pairs = [
+            (doubled.array(name), one.array(name)),
+            (context.predict(doubled, chunk.X), context.predict(one, chunk.X)),
+        ]
+        found.append(context.compare(chunk, *pairs, of="merged with its copy"))
     return worst(found)
 
 
@@ -69,7 +74,7 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
     """
     B = context.batch_size
     chunk = context.rows(n=8 * B)
-    parts = [context.train(chunk.cut(lo, lo + 4 * B)) for lo in (0, 4 * B)]
+    parts = [context.train(with_all_classes(context, chunk.cut(lo, lo + 4 * B), chunk)) for lo in (0, 4 * B)]
     swapped, equal = [learner.copy() for learner in parts], [parts[0].copy() for _ in range(3)]
     average(iter(parts))
     average(reversed(swapped))

@@ -92,9 +92,10 @@ def row_of_many_features_costs_as_declared(context: CheckContext) -> None:
     context.learn(learner, chunk.cut(1, 2))
     flops, floats = (f(*_arguments(context, MANY, rows=2)) for f in (cost.flops, cost.floats))
     _ensure_near(f"a row of {MANY} features", Counted.flops, flops, SINGLE_ROW_FACTOR, SINGLE_ROW_FACTOR)
-    least = min(MANY, sum(math.prod(a.shape) for a in arrays_of(learner))) / LESS
+    entries = sum(math.prod(a.shape) for a in arrays_of(learner))
+    least, most = min(MANY, entries) / LESS, LESS * (3 * Counted.flops + entries + MANY)
     what = f"for a row of {MANY} features Cost.floats declares {floats:.0f} numbers"
-    ensure(floats >= least, f"{what}: declare at least {math.ceil(least)}")
+    ensure(least <= floats <= most, f"{what}: declare between {math.ceil(least)} and {math.floor(most)}")
 
 
 def _ensure_near(what: str, counted: float, declared: float, more: int, less: int) -> None:

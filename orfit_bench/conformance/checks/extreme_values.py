@@ -15,9 +15,10 @@ from orfit_bench.conformance.acceptance import (
     ensure_nothing_is_cut_off,
     rows_until_refusal,
 )
-from orfit_bench.conformance.check import Deviation, check, ensure, names_settings, skip_if
+from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, names_settings, skip_if
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, learned_fields
+from orfit_bench.conformance.large_states import large_fields, with_large_field
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.conformance.tolerance import few_ulps, perturbed
 from orfit_bench.errors import DivergedError
@@ -142,6 +143,22 @@ def overflowing_step_is_refused(context: CheckContext) -> None:
             _ensure_same_fields(learner, before)
         rows_until_refusal(context, learner, chunk)
         ensure_finite_state(learner, "after further rows")
+
+
+@check()
+def steps_from_large_states_stay_finite(context: CheckContext) -> None:
+    """With the largest float in a field, rows are learned, or refused with DivergedError; the state stays finite."""
+    B, exponent = context.batch_size, np.finfo(context.dtype).maxexp
+    chunk = context.rows(n=8 * B)
+    learner = context.train(chunk.cut(0, 4 * B))
+    for name, power in product(large_fields(learner), (0, exponent - 8)):
+        try:
+            large = with_large_field(context, learner, name, 1.0)
+        except NotApplicable:  # the state is refused
+            continue
+        rest = chunk.cut(4 * B, 8 * B)
+        rows_until_refusal(context, large, rest.scale_rows(power) if power else rest)
+        ensure_finite_state(large, f"after rows of scale 2^{power} from a state with the largest float in {name}")
 
 
 @check()

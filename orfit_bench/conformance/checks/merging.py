@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import ensure_finite
+from orfit_bench.conformance.causes import is_raised_on_purpose
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
@@ -55,11 +56,11 @@ def train_two(context: CheckContext) -> tuple[Any, Any]:
 
 
 def merge_or_skip(context: CheckContext, one: Any, other: Any) -> Any:
-    """Merge; with settings other than the defaults, the rule can refuse for lack of precision."""
+    """Merge; with settings other than the defaults, the rule can refuse for lack of precision by a ValueError."""
     try:
         return one.merge(other)
     except ValueError as error:
-        skip_if(context.variant.settings, str(error))
+        skip_if(context.variant.settings and is_raised_on_purpose(error.__cause__ or error), str(error))
         raise
 
 
@@ -140,15 +141,18 @@ def _parts_of_unlike_lengths(context: CheckContext) -> list[Chunk]:
     B = context.batch_size
     chunk, first, parts = context.rows(n=12 * B, d=40), 0, []  # with fewer features a basis can be full
     for steps in (3, 4, 5):
-        part = chunk.cut(first, first + steps * B)
-        if context.method.traits.labels:
-            y = np.array(part.y)
-            classes = np.unique(np.asarray(chunk.y))
-            y[: len(classes)] = classes
-            part = part._replace(y=frozen(y))
-        parts.append(part)
+        parts.append(with_all_classes(context, chunk.cut(first, first + steps * B), chunk))
         first += steps * B
     return parts
+
+
+def with_all_classes(context: CheckContext, part: Chunk, chunk: Chunk) -> Chunk:
+    """A part of a chunk whose first rows have all classes of the chunk, if there are classes."""
+    if not context.method.traits.labels:
+        return part
+    y, classes = np.array(part.y), np.unique(np.asarray(chunk.y))
+    y[: len(classes)] = classes
+    return part._replace(y=frozen(y))
 
 
 def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
@@ -184,8 +188,8 @@ def averages_as_declared(context: CheckContext) -> Deviation:
     Numbers of rows, if given, are the weights of the mean.
     Afterwards only fields without dimensions can differ: each array is averaged, or derived from averaged ones.
     """
-    chunk = context.rows(n=12 * context.batch_size)
-    parts = [context.train(chunk.cut(lo, lo + 4 * context.batch_size)) for lo in (0, 4 * context.batch_size)]
+    chunk, size = context.rows(n=12 * context.batch_size), 4 * context.batch_size
+    parts = [context.train(with_all_classes(context, chunk.cut(lo, lo + size), chunk)) for lo in (0, size)]
     fields = [{name: to_numpy64(a) for name, a in host_arrays_of(p).items()} for p in parts]
     expected = _declared_mean(context, fields, parts[0].settings, (1, 1))
     copies = [[learner.copy() for learner in parts] for _ in COUNTS]

@@ -27,6 +27,12 @@ def needs_memory(context: CheckContext) -> str:
     return "" if context.method.state.growth else "the method declares no memory that grows"
 
 
+def needs_memory_that_is_not_drawn(context: CheckContext) -> str:
+    """A memory must grow, and the method must not draw what it keeps with its default settings."""
+    draws = context.method.kernel.draws(context.method.check_settings({}))
+    return needs_memory(context) or ("it draws which directions are kept" if draws else "")
+
+
 @check(needs_memory)
 def ties_of_a_full_memory_do_not_depend_on_calls(context: CheckContext) -> None:
     """The kept directions, out of many of the same size, do not depend on the calls or on the backend."""
@@ -47,7 +53,7 @@ def ties_of_a_full_memory_do_not_depend_on_calls(context: CheckContext) -> None:
             ensure(axes == kept[name], f"{what}, want {kept[name]}")
 
 
-@check(needs_memory)
+@check(needs_memory_that_is_not_drawn)
 def first_or_last_of_tied_directions_are_kept(context: CheckContext) -> None:
     """Of many directions of the same size, a full memory keeps the first ones or the last ones, unless it draws."""
     chunk = _tied(context)
@@ -62,7 +68,7 @@ def first_or_last_of_tied_directions_are_kept(context: CheckContext) -> None:
         )
 
 
-@check(needs_memory)
+@check(needs_memory_that_is_not_drawn)
 def largest_first_or_last_directions_are_kept(context: CheckContext) -> None:
     """Of directions of different sizes, a full memory keeps the largest, the first or the last, unless it draws."""
     chunk, sizes = _tied(context), np.roll(np.arange(1, TIED + 1), TIED // 2)  # the largest and smallest in the middle

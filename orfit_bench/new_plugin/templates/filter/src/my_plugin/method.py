@@ -56,11 +56,15 @@ def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
 
 
 def moving_state(create: Create, rows: spec.Rows) -> spec.Measured:
-    """With transition F and noise Q, mean <- F mean + K (y - x'F mean), with the gain K of M = F P F' + Q."""
+    """With transition F and noise Q, mean <- F mean + K (y - x'F mean), with the gain K of M = F P F' + Q.
+
+    F and P are such that F'P F and P differ from F P F'.
+    """
     X, y, d = rows.X[:20], rows.y[:20], rows.X.shape[1]
-    F, q, R = 0.9 * np.eye(d)[::-1], 0.5, float((X * X).sum() / len(X))
-    learner = create(transition=F, process_noise=q, observation_noise=R).partial_fit(X, y)
-    M, want = 0.81 * np.eye(d) + q * np.eye(d), np.linalg.pinv(X[:1]) @ y[:1] * (X[0] @ X[0]) / (R + X[0] @ X[0])
+    F, P, q = 0.9 * np.roll(np.eye(d), 1, axis=0), np.diag(np.linspace(1, 2, d)), 0.5
+    R = float((X * X).sum() / len(X))
+    learner = create(transition=F, process_noise=q, observation_noise=R, initial_covariance=P).partial_fit(X, y)
+    M, want = F @ P @ F.T + q * np.eye(d), P @ X[0] * y[0] / (R + X[0] @ P @ X[0])
     for x, target in zip(X[1:], y[1:], strict=True):
         want = F @ want
         want = want + np.linalg.solve(R * np.linalg.inv(M) + np.outer(x, x), x * (target - x @ want))
