@@ -23,11 +23,6 @@ def setting_parameters(method: Method) -> Parameters:
     }
 
 
-def camel_case(name: str) -> str:
-    """The name of a method as part of the name of a class."""
-    return "".join(part.capitalize() for part in name.split("_")).replace(".", "Dot")  # pickle looks up dotted names
-
-
 def make_class(base: type, name: str, module: str, method: Method, given: Parameters, attributes: str = "") -> type:
     """A subclass with the attribute `method`, a constructor for these parameters, and numpydoc documentation."""
     namespace = {

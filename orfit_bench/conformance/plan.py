@@ -110,7 +110,8 @@ def validate_selection(
 def select_pairs(names: Sequence[str] = (), backends: Sequence[str] = ()) -> list[Pair]:
     """The (backend, method) of every kernel selected by names of methods, backends or plugins, on these backends.
 
-    A method and a backend named together select that pair; a plugin selects everything that it provides.
+    A method and a backend named together select that pair; a plugin selects everything that it provides, and a name of
+    both a method and a backend the kernels of either.
     """
     known = registry()
     for name in backends:
@@ -118,11 +119,13 @@ def select_pairs(names: Sequence[str] = (), backends: Sequence[str] = ()) -> lis
     everything = sorted(
         pair for pair, kernel in known.kernels.items() if not isinstance(kernel, Absent) and _is_declared(known, pair)
     )
-    methods = [n for n in names if n in known.methods]
-    on = [n for n in names if n in known.backends and n not in known.methods]
+    both = {n for n in names if n in known.methods and n in known.backends}
+    methods = [n for n in names if n in known.methods and n not in both]
+    on = [n for n in names if n in known.backends and n not in both]
     plugins = [n for n in names if n not in known.methods and n not in known.backends]
     chosen = {p for name in plugins for p in _pairs_of_plugin(name, everything)}
-    if methods or on or not plugins:
+    chosen |= {pair for pair in everything if both & {*pair}}
+    if methods or on or not (plugins or both):
         chosen |= {(b, m) for b, m in everything if (not methods or m in methods) and (not on or b in on)}
     return [pair for pair in everything if pair in chosen and (not backends or pair[0] in backends)]
 

@@ -34,6 +34,7 @@ def declarations(plan: Sequence[PlannedCheck]) -> Declarations:
     checked = list(dict.fromkeys((item.backend, item.method) for item in plan))
     capabilities = {pair: registry().capabilities(*pair) for pair in checked}
     problems = [*_unknown_expectations(checked), *_broken_plugins(checked), *_missing_references(checked)]
+    problems += _lost_kernels(checked)
     problems += _broken_functions({backend for backend, _ in checked})
     return Declarations(capabilities, problems)
 
@@ -173,6 +174,15 @@ def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
                 f"{method} on {backend} was not compared with the reference backend {REFERENCE}: {reason}. "
                 "Install or repair orfit-bench-numpy"
             )
+
+
+def _lost_kernels(checked: Sequence[Pair]) -> Iterable[str]:
+    """Kernels that a plugin names for an available backend, but whose modules do not exist."""
+    known = registry()
+    for backend, method in checked:
+        is_named = isinstance(known.kernels.get((backend, method)), str) and not known.backends[backend].reason
+        if is_named and (reason := known.absence(backend, method)):
+            yield f"{method} on {backend}: {reason}"
 
 
 def _missing_methods(backends: Iterable[str]) -> Iterable[str]:

@@ -235,12 +235,14 @@ def _from_header(head: dict[str, Any], arrays: dict[str, Any], where: str, repla
         if replaced.has_functions:
             raise ValueError(f"{where}: it is the state of a fleet, which has no model or transition function")
         with _located(where):
+            _ensure_declared(head["method"])
             return cast(AnyLearner, fleet_from_header(head, arrays, replaced.backend))  # types name learners only
     model = as_model(replaced.model or model_named(head.get("model")) or LINEAR)
     if model.name != (wanted := head.get("model")):
         remedy = "leave model= out" if wanted == LINEAR.name else "pass model="
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: {remedy}")
     with _located(where):
+        _ensure_declared(head["method"])
         blank = create(
             head["method"],
             backend=replaced.backend or head["backend"],
@@ -251,6 +253,14 @@ def _from_header(head: dict[str, Any], arrays: dict[str, Any], where: str, repla
             **_settings(head["settings"], arrays, replaced.transition),
         )
         return learner_of(blank.rule, serialization.state_from_header(blank.rule, head, arrays))
+
+
+def _ensure_declared(method: object) -> None:
+    """Raise ValueError for a method that no plugin declares: the one that declared it may not be installed here."""
+    try:
+        registry().methods.find(method)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ValueError(f"{error} If a plugin declares it, install or register that plugin first.") from None
 
 
 def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: object) -> dict[str, Any]:

@@ -154,6 +154,11 @@ def _installation_time(point: EntryPoint) -> float:
         return inf
 
 
+def camel_case(name: str) -> str:
+    """The name of a method as part of the name of a class."""
+    return "".join(part.capitalize() for part in name.split("_")).replace(".", "Dot")  # pickle looks up dotted names
+
+
 def is_own(supplier: str) -> bool:
     """Whether a distribution with its version, as in `Registry.suppliers`, is this package."""
     return supplier.rpartition(" ")[0] == OWN

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orfit_bench.plugins.discovery import IN_PROCESS, Plugin
+from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, camel_case
 from orfit_bench.spec import REFERENCE, Absent, Override
 
 Pair = tuple[str, str]
@@ -77,6 +77,17 @@ def _taken_name(plugin: Plugin, others: Sequence[Plugin]) -> str:
             owner = next((p.supplier for p in others if _supplies(p, hook, name)), "itself" if times > 1 else "")
             if owner:
                 return f"its {kind} {name!r} is already supplied by {owner}: uninstall one or rename"
+    return _taken_class_name(plugin, others)
+
+
+def _taken_class_name(plugin: Plugin, others: Sequence[Plugin]) -> str:
+    """The reason why the estimator of a method would have the name of another one; empty if none has."""
+    methods = [item.name for p in (*others, plugin) for item in p.offers.get("methods", ())]
+    for name in (item.name for item in plugin.offers.get("methods", ())):
+        if alike := [m for m in methods if m != name and camel_case(m) == camel_case(name)]:
+            return (
+                f"the estimator of its method {name!r} would have the name of that of {alike[0]!r}: rename the method"
+            )
     return ""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orfit_bench.generated import Parameters, camel_case, make_class, setting_parameters
+from orfit_bench.generated import Parameters, make_class, setting_parameters
+from orfit_bench.plugins.discovery import camel_case
 from orfit_bench.river.classifier import StreamingClassifier
 from orfit_bench.river.regressor import StreamingRegressor
 from orfit_bench.river.transformer import StreamingTransformer

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from orfit_bench.generated import Parameters, camel_case, make_class, setting_parameters
+from orfit_bench.generated import Parameters, make_class, setting_parameters
+from orfit_bench.plugins.discovery import camel_case
 from orfit_bench.sklearn.base import StreamingEstimator
 from orfit_bench.sklearn.classifier import StreamingClassifier, WeightedClassifier
 from orfit_bench.sklearn.regressor import ProbabilisticRegressor, StreamingRegressor, WeightedRegressor

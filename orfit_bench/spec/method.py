@@ -8,10 +8,21 @@ from itertools import chain
 from typing import Any
 
 from orfit_bench.spec.kinds import KINDS, Kind, KindName
-from orfit_bench.spec.merge import Combine
+from orfit_bench.spec.law import Law
+from orfit_bench.spec.merge import Combine, Merge
+from orfit_bench.spec.part_types import wrong_values
 from orfit_bench.spec.setting import Setting, check_settings
-from orfit_bench.spec.state import Array, Settings, StateSpec
-from orfit_bench.spec.theory import Theory
+from orfit_bench.spec.state import (
+    Array,
+    Field,
+    Growth,
+    PrecisionWarning,
+    Settings,
+    Solution,
+    StateSpec,
+    WeightCovariance,
+)
+from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Integer
 from orfit_bench.spec.weighting import Weighting
 
@@ -77,6 +88,9 @@ class KernelSpec:
 
 PARTS = {"state": StateSpec, "theory": Theory, "kernel": KernelSpec, "combine": Combine}
 """The classes of the parts of a method."""
+WITHIN = Field, Growth, PrecisionWarning, Solution, WeightCovariance, Cost, InverseGram, Law, Merge, Weighting
+CLASSES = {kind.__name__: kind for kind in (*PARTS.values(), *WITHIN)}
+"""The classes of parts, and of what parts contain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +132,8 @@ class Method:
     ValueError
         If something is missing or contradictory, with the name of the method and what is missing.
     TypeError
-        If a part (state, theory, kernel, combine, settings, examples or refuses) is of another class than declared.
+        If a part (state, theory, kernel, combine, settings, examples or refuses), or a value of one, is of another type
+        than declared.
     """
 
     name: str
@@ -181,7 +196,7 @@ class Method:
         return KINDS[self.kind]
 
     def _wrong_part(self) -> str:
-        """The first part that is of another class than declared, as a message; empty if there is none."""
+        """The first part, or value of a part, of another type than declared, as a message; empty if there is none."""
         for name, kind in PARTS.items():
             if not isinstance(part := getattr(self, name), kind):
                 return f"{name}={part!r}, want a {kind.__name__}"
@@ -189,7 +204,9 @@ class Method:
             given = getattr(self, name)
             if not isinstance(given, (tuple, list)) or not all(isinstance(one, of_one) for one in given):
                 return f"{name}={given!r}, want a tuple of {'settings' if of_one is Setting else 'mappings'}"
-        return "" if callable(self.refuses) else f"refuses={self.refuses!r}, want a function"
+        if not callable(self.refuses):
+            return f"refuses={self.refuses!r}, want a function"
+        return next((wrong for name in PARTS for wrong in wrong_values(getattr(self, name), name, CLASSES)), "")
 
     def _refused_problems(self) -> Iterator[str]:
         """The defaults, or examples, that the method itself refuses."""
@@ -225,6 +242,8 @@ class Method:
         yield from (f"an example has the setting {n!r}" for one in self.examples for n in one if n not in names)
         if "batch_size" in names and "batch_size" not in self._counts():
             yield "batch_size is no integer setting"
+        if self.kernel.weighting and self.kernel.weighting.repeats_rows and "step_size" not in names:
+            yield "weights as repetitions need a setting 'step_size', which a part of a repetition multiplies"
         if "batch_size" in names and not self.kernel.blocks:
             yield "batch_size needs kernel=KernelSpec(blocks=True), since flush() learns a shorter block"
 

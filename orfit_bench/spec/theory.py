@@ -63,5 +63,7 @@ class Theory:
 
     def __post_init__(self) -> None:
         """Refuse laws of another type."""
+        if not isinstance(self.laws, (tuple, list)):
+            raise TypeError(f"theory: laws={self.laws!r}, want a tuple of Law(check, source, exponent)")
         if wrong := [law for law in self.laws if not isinstance(law, Law)]:
             raise TypeError(f"theory: a law is {wrong[0]!r}, want Law(check, source, exponent)")

@@ -117,6 +117,8 @@ fault(
     "any_order_of_operations",
     "states_of_any_layout_are_restored",
     "outputs_may_be_permuted",
+    "steps_from_large_states_stay_finite",
+    "single_rows_from_large_states_stay_finite",
     host=(dataset, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(

@@ -201,3 +201,20 @@ def features_in_fives(s, X, Y, p, out):
 def four_features_at_once(s, X, Y, p, out):
     """The special case of four features uses three."""
     return plain(s, X * [1, 1, 1, 0] if X.shape[1] == 4 else X, Y, p, out)
+
+
+@faulty_learn(
+    "steps_from_large_states_stay_finite", "single_rows_from_large_states_stay_finite", "predictions_scale_with_targets"
+)
+def trusts_bounded_steps(s, X, Y, p, out):
+    """Steps are bounded, but nobody checks that the weights stay finite, which they do unless they are huge."""
+    bound = np.finfo(s.w.dtype).max * 2.0**-20
+    for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+        f = x @ s.w
+        if out is not None:
+            out[i] = f
+        step = np.clip(STEP * np.outer(x, y - f), -bound, bound)
+        if np.isnan(step).any() or not np.isfinite(f).all():
+            return i
+        s.w[...] += step
+    return len(X)

@@ -79,8 +79,13 @@ def with_momentum(s: Any, X: Any, Y: Any, p: Any, out: Any, sign: int = 1) -> in
 
 def carries_the_double(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     """The kernel of PLAIN, with the field `double`."""
-    n = plain(s, X, Y, p, out)
-    s.double[...] = 2 * s.w
+    n, before = 0, s.w.copy()
+    for i, _ in one_by_one(plain, s, X, Y, p, out):
+        if not np.isfinite(2 * s.w).all():
+            s.w[...] = before
+            return n
+        before, n = s.w.copy(), i + 1
+        s.double[...] = 2 * s.w
     return n
 
 

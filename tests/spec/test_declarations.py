@@ -11,7 +11,19 @@ from typing import Any
 import pytest
 from helpers.methods import declare
 
-from orfit_bench.spec import Field, Integer, Matrix, MatrixOrTransition, Merge, Number, Setting, Weighting
+from orfit_bench.spec import (
+    Cost,
+    Field,
+    Integer,
+    Matrix,
+    MatrixOrTransition,
+    Merge,
+    Number,
+    Setting,
+    StateSpec,
+    Theory,
+    Weighting,
+)
 
 W = Field("w", ("parameter", "output"), "weights")
 MOMENTS = Field("mean", ("parameter", "output"), ""), Field("covariance", ("parameter", "parameter"), "")
@@ -48,6 +60,19 @@ def named(name):
         (lambda: replace(declared(W), settings=("step",)), "settings=('step',), want a tuple of settings"),
         (lambda: replace(declared(W), examples=3), "examples=3, want a tuple of mappings"),
         (lambda: replace(declared(W), refuses=3), "refuses=3, want a function"),
+        (lambda: replace(declared(W), theory=Theory(cost=None)), "theory.cost=None, want a Cost"),  # type: ignore[arg-type]
+        (lambda: declared(W, theory={"cost": Cost(4, 3)}), "theory.cost.flops=4, want a function"),  # type: ignore[arg-type]
+        (lambda: declared(W, theory={"batch": 3}), "theory.batch=3, want a function"),
+        (lambda: declared(W, kernel={"draws": 1}), "kernel.draws=1, want a function"),
+        (lambda: declared(W, kernel={"weighting": "errors"}), "kernel.weighting='errors', want a Weighting"),
+        (lambda: declared(W, combine={"averages": "w"}), "combine.averages='w', want a tuple of str"),
+        (lambda: declared(Field("w", ("output"), "")), "state.fields: Field.dims='output', want a tuple of str"),  # type: ignore[arg-type]
+        (lambda: StateSpec(W), "state: fields=Field(name='w'"),  # type: ignore[arg-type]
+        (lambda: declared(W, kernel={"blocks": 1}), "kernel.blocks=1, want of type bool"),
+        (
+            lambda: declared(W, kernel={"weighting": Weighting("repetitions")}),
+            "weights as repetitions need a setting 'step_size'",
+        ),
         (lambda: declared(W, Field("pending_X", ("feature",), "")), "'pending_X' is the name of another array"),
         (lambda: declared(W, settings=(named("_step"),)), "the name of the setting '_step' begins with an underscore"),
         (lambda: Setting("step", Number(1, 0), 0.5, ""), "low=1, high=0, closed='both': no interval"),

@@ -135,7 +135,7 @@ def batch_solution_deviation(context: CheckContext, n: int, d: int) -> Deviation
     if expected is None:
         return None
     weights = learner.array(context.method.state.weights)
-    of = f"{context.method.state.weights} after {n} rows of {d} features"
+    of = f"{context.method.state.weights} after {n} rows of {d} features, by the kernel and by the batch solution"
     shape = np.shape(expected)
     ensure(
         math.prod(shape) == math.prod(weights.shape),

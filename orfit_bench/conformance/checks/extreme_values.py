@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -148,17 +149,39 @@ def overflowing_step_is_refused(context: CheckContext) -> None:
 @check()
 def steps_from_large_states_stay_finite(context: CheckContext) -> None:
     """With the largest float in a field, rows are learned, or refused with DivergedError; the state stays finite."""
+    for large, rows, when in _large_states(context, n=4 * context.batch_size):
+        rows_until_refusal(context, large, rows)
+        ensure_finite_state(large, when)
+
+
+@check()
+def single_rows_from_large_states_stay_finite(context: CheckContext) -> None:
+    """With the largest float in a field, rows in calls of their own leave a finite state, also after a refused one."""
+    for large, rows, when in _large_states(context, n=6 * context.batch_size):
+        for i in reversed(range(len(rows.X))):
+            rows_until_refusal(context, large, rows.cut(i, i + 1))
+        ensure_finite_state(large, when)
+
+
+def _large_states(context: CheckContext, n: int) -> Iterator[tuple[Any, Chunk, str]]:
+    """Learners with the largest float in a field, n rows of ordinary or extreme sizes, and a description of both."""
     B, exponent = context.batch_size, np.finfo(context.dtype).maxexp
-    chunk = context.rows(n=8 * B)
+    chunk = context.rows(n=4 * B + n)
     learner = context.train(chunk.cut(0, 4 * B))
-    for name, power in product(large_fields(learner), (0, exponent - 8)):
-        try:
-            large = with_large_field(context, learner, name, 1.0)
-        except NotApplicable:  # the state is refused
+    sizes = ((0, 0), (exponent - 8, 0), (0, exponent - 4), (-10, exponent - 4))
+    for name, (of_rows, of_targets) in product(large_fields(learner), sizes):
+        rows = chunk.cut(4 * B, 4 * B + n)
+        rows = rows.scale_rows(of_rows) if of_rows else rows
+        if of_targets:
+            if not context.method.traits.numbers:
+                continue
+            rows = rows.scale_targets(of_targets)
+        if not context.accepts(rows):
             continue
-        rest = chunk.cut(4 * B, 8 * B)
-        rows_until_refusal(context, large, rest.scale_rows(power) if power else rest)
-        ensure_finite_state(large, f"after rows of scale 2^{power} from a state with the largest float in {name}")
+        with suppress(NotApplicable):  # the state is refused
+            large = with_large_field(context, learner, name, 1.0)
+            where = f"from a state with the largest float in {name}"
+            yield large, rows, f"{where}, after rows of scale 2^{of_rows} with targets of scale 2^{of_targets}"
 
 
 @check()

@@ -73,9 +73,13 @@ def rows_of_any_scale_count(context: CheckContext) -> None:
             before = _weights(learner)
             n = rows_until_refusal(context, learner, scaled)
             ensure_finite_state(learner, f"{what} of scale 2^{power}")
-            ensure(n == len(rest.X) or power > 0, f"{what} of scale 2^{power} are refused from row {n} on")
+            ensure(n == len(rest.X) or power > 0, f"{what} of scale 2^{power} are refused from row {n} on: {SMALL}")
             counts = n < len(rest.X) or power < 0 or _weights(learner) != before
             ensure(counts, f"{what} of scale 2^{power} are learned, but change nothing")
+
+
+SMALL = "learn them, or leave the state as it is, for example by dividing a row by its largest entry before squaring"
+"""Advice for kernels that refuse small numbers."""
 
 
 def _weights(learner: Any) -> bytes:
