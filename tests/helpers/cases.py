@@ -55,9 +55,9 @@ def offering(backend: str, kernels: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def installed(method: Method, kernel: Any) -> Iterator[None]:
-    """A plugin with this method and its kernel on NumPy."""
-    ob.register(provider({("numpy", method.name): kernel}, methods=[method]), method.name)
+def installed(method: Method, kernel: Any, more: dict[tuple[str, str], Any] | None = None) -> Iterator[None]:
+    """A plugin with this method, its kernel on NumPy, and more kernels."""
+    ob.register(provider({("numpy", method.name): kernel, **(more or {})}, methods=[method]), method.name)
     try:
         yield
     finally:

@@ -145,3 +145,11 @@ def test_kernel_of_a_pair_that_nothing_declares_is_named() -> None:
         "the kernel of ('numpy', 'mm') of mine 1.0 is not used: no method 'mm'. Did you mean 'm'?",
     ]
     assert known.unused_kernels("rls") == []
+
+
+def test_methods_whose_estimators_would_have_one_name_are_refused() -> None:
+    found = Registry([CATALOGUE, plugin("mine", methods=("RLS",)), plugin("other", methods=("r_ls",))])
+    states = {p.name: (p.state, p.reason) for p in found.plugins}
+    assert states["mine"][0] == "broken"
+    assert "the estimator of its method 'RLS' would have the name of that of 'rls'" in states["mine"][1]
+    assert states["other"][0] == "ok"
