@@ -141,10 +141,11 @@ class Registry:
             return reason
         module = self.kernels.get((backend, method))
         if module is None:
+            unused = "".join(f". {line[0].upper()}{line[1:].rstrip('.')}" for line in self.unused_kernels(method))
             return (
                 f"no installed plugin has a {backend} kernel for {method}: choose another backend, or write one, in a "
                 f"file {method}.py of the package of the backend {backend} or in a module that the hook kernels of a "
-                f"plugin names"
+                f"plugin names{unused}"
             )
         if isinstance(module, str) and not _exists(module):
             return f"the kernel module {module!r} of {self.suppliers['kernels', (backend, method)]} does not exist"

@@ -124,3 +124,12 @@ def test_streams_use_their_seed(ignores: bool) -> None:
     stream = Stream("s", "", make, settings=(Setting("seed", Integer(0), 0, "seed of the rows"),))
     found = [defect.partition(":")[0] for defect in find_stream_defects(stream)]
     assert found == ["seed=1 gives the rows of seed=0"] * ignores
+
+
+def test_create_names_a_kernel_whose_method_and_backend_are_interchanged() -> None:
+    ob.register(provider({("plain", "numpy"): PLAIN_KERNEL}, methods=[PLAIN]), "interchanged")
+    try:
+        with pytest.raises(ob.UnavailableError, match=r"The kernel of \('plain', 'numpy'\) of .* no backend 'plain'"):
+            ob.create("plain", backend="numpy")
+    finally:
+        ob.unregister("interchanged")
