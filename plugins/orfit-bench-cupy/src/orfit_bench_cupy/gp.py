@@ -67,7 +67,11 @@ def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: An
     n, xp = len(was), basis.__array_namespace__()
     M = np.zeros((n + len(q), n + 1), was.dtype)
     M[:n, :n], M[:n, n], M[n:, n] = np.diag(was), C, R
+    if not np.isfinite(M).all():  # as for an input that is not bounded; LAPACK might not return
+        return
     V, values, _ = np.linalg.svd(M, full_matrices=False)
+    if not np.isfinite(values).all():
+        return
     m = min(len(M), len(basis))
     U = xp.asarray(V[:, :m].T) @ xp.concatenate([basis[:n], q])
     if t % ORTHONORMALIZATION_PERIOD == 0:  # make U orthonormal to rounding again; U U' is close to I
