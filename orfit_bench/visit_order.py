@@ -20,24 +20,23 @@ BRANCH = 0x6F72646572
 class VisitOrder:
     """The row visited at each position 0 to length - 1, drawn in blocks, each with a generator of its own.
 
-        Parameters
-        ----------
-        length : int
-            Number of positions.
-        block : int
-            Number of positions that one draw fills.
-        draw : callable
-            draw(rng) -> row numbers (block,), with a numpy.random.Generator.
-        seed : int
-            Seed of the order.
+    Parameters
+    ----------
+    length : int
+        Number of positions.
+    block : int
+        Number of positions that one draw fills.
+    draw : callable
+        draw(rng) -> row numbers (block,), with a numpy.random.Generator.
+    seed : int
+        Seed of the order.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
-        >>> sorted(order.rows_at(np.arange(6)).tolist())
-        [0, 0, 1, 1, 2, 2]
+    Examples
+    --------
+    >>> import numpy as np
+    >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
+    >>> sorted(order.rows_at(np.arange(6)).tolist())
+    [0, 0, 1, 1, 2, 2]
     """
 
     def __init__(self, length: int, block: int, draw: Callable[[np.random.Generator], Array], seed: int) -> None:
@@ -47,24 +46,23 @@ class VisitOrder:
     def rows_at(self, positions: Array) -> Array:
         """Return the rows that are visited at some positions.
 
-                Parameters
-                ----------
-                positions : ndarray of int, shape (n,)
-                    Positions from 0 to length - 1.
+        Parameters
+        ----------
+        positions : ndarray of int, shape (n,)
+            Positions from 0 to length - 1.
 
-                Returns
-                -------
-                ndarray of int, shape (n,)
-                    Row numbers. They do not depend on the other positions of the call.
+        Returns
+        -------
+        ndarray of int, shape (n,)
+            Row numbers. They do not depend on the other positions of the call.
 
-                Examples
-                --------
-                >>> import numpy as np
-        from numpy.typing import NDArray
-                >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
-                >>> both = order.rows_at(np.array([1, 4]))
-                >>> bool(both[1] == order.rows_at(np.array([4]))[0])
-                True
+        Examples
+        --------
+        >>> import numpy as np
+        >>> order = VisitOrder(6, 3, lambda rng: rng.permutation(3), seed=0)
+        >>> both = order.rows_at(np.array([1, 4]))
+        >>> bool(both[1] == order.rows_at(np.array([4]))[0])
+        True
         """
         rows = np.empty(len(positions), np.int64)
         blocks = positions // self._block if len(positions) else positions
@@ -76,20 +74,19 @@ class VisitOrder:
 class SampledView(RowView):
     """Rows in the order of their visits; slices of a table are tables.
 
-        Parameters
-        ----------
-        rows : array or table, shape (m, ...)
-            The rows, which need only slices.
-        order : VisitOrder
-            The row at each position.
+    Parameters
+    ----------
+    rows : array or table, shape (m, ...)
+        The rows, which need only slices.
+    order : VisitOrder
+        The row at each position.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> view = SampledView(np.array([10.0, 20.0]), VisitOrder(4, 2, lambda rng: rng.permutation(2), seed=0))
-        >>> view.shape, sorted(view[:2].tolist())
-        ((4,), [10.0, 20.0])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = SampledView(np.array([10.0, 20.0]), VisitOrder(4, 2, lambda rng: rng.permutation(2), seed=0))
+    >>> view.shape, sorted(view[:2].tolist())
+    ((4,), [10.0, 20.0])
     """
 
     def __init__(self, rows: Any, order: VisitOrder) -> None:
@@ -103,7 +100,7 @@ class SampledView(RowView):
             raise TypeError(f"sampled rows support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
         return self.at(np.arange(*piece.indices(len(self))))
 
-    def at(self, places: NDArray[Any]) -> Any:
+    def at(self, places: Array) -> Any:
         """The rows at these positions, in the type of the rows."""
         return take_rows(self._rows, self._order.rows_at(places))
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import isinf, isnan, nan, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,9 +133,20 @@ def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[f
 
 
 def _samples(results: xarray.Dataset) -> list[str]:
-    """An identifier of the rows of each cell among the cells of its stream: their hash, or the seed."""
+    """An identifier of the rows of each cell among the cells of its stream: their hash, or the seed.
+
+    A protocol can change the rows of a stream: its cells have the identifier of those with the same seed in the first
+    protocol.
+    """
     hashes = results[ROWS_HASH].values if ROWS_HASH in results.coords else [""] * results.sizes["cell"]
-    return [str(known or f"seed {seed}") for known, seed in zip(hashes, results["seed"].values, strict=True)]
+    own = [str(known or f"seed {seed}") for known, seed in zip(hashes, results["seed"].values, strict=True)]
+    streams = zip(*(results[name].values.astype(str) for name in ("stream", "stream_settings", "seed")), strict=True)
+    first: dict[tuple[Any, ...], tuple[str, str]] = {}
+    found = []
+    for sample, stream, protocol in zip(own, streams, results["protocol"].values.astype(str), strict=True):
+        of_first = first.setdefault(stream, (protocol, sample))
+        found.append(sample if protocol == of_first[0] else of_first[1])
+    return found
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sysconfig
 import traceback
 from pathlib import Path
@@ -53,7 +54,7 @@ def is_raised_on_purpose(error: BaseException) -> bool:
     """Whether a `raise` in the author's code or in this package caused an error, not a failed operation on arrays."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     own = last.filename.startswith(LIBRARIES[0]) or not _is_library(last.filename)
-    return own and (last.line or "").startswith("raise ")
+    return own and re.search(r"\braise\b", last.line or "") is not None
 
 
 def _is_library(path: str) -> bool:

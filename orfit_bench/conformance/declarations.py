@@ -22,15 +22,15 @@ def check_stream(stream: Stream) -> list[str]:
     Parameters
     ----------
     stream : Stream
-        The stream, which is loaded twice, and once with half of its rows. It is not checked if its `probe` gives a
-        reason why it cannot be loaded here.
+        The stream, which is loaded twice, once with half of its rows, and with another seed. It is not checked if its
+        `probe` gives a reason why it cannot be loaded here.
 
     Returns
     -------
     list of str
-        The defects: the data differ between two loads, the setting n is ignored, shapes do not match, values are not
-        finite, the tasks do not cover the rows, or methods that learn what the stream offers would refuse its rows.
-        Empty if there are none.
+        The defects: the data differ between two loads, the setting n or seed is ignored, shapes do not match, values
+        are not finite, the tasks do not cover the rows, or methods that learn what the stream offers would refuse its
+        rows. Empty if there are none.
 
     Examples
     --------

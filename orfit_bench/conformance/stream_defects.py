@@ -12,7 +12,7 @@ import orfit_bench as ob
 from orfit_bench.errors import with_place
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.targets import EncodedRows, with_labels, with_numbers, without_targets
-from orfit_bench.spec import Data, Stream
+from orfit_bench.spec import Data, Number, Stream
 from orfit_bench.spec.stream import OFFERS
 
 PARTS = ("X", "y", "test", "validation", "tasks", "feature_names")
@@ -97,12 +97,17 @@ def _find_ignored_rows(stream: Stream, rows: int) -> Iterator[str]:
 
 
 def _find_ignored_seed(stream: Stream, data: Data) -> Iterator[str]:
-    """Yield a defect if another seed gives the same rows and targets."""
+    """Yield a defect if another seed gives the same data, also if numbers that are zero by default are not zero."""
     seed = next((setting.default for setting in stream.settings if setting.name == "seed"), None)
     if not isinstance(seed, int):
         return
-    other = stream.load(seed=seed + 1)
-    if all(_same_part(getattr(data, part), getattr(other, part)) for part in ("X", "y")):
+    more = {s.name: 0.5 for s in stream.settings if isinstance(s.type, Number) and s.default == 0 and 0.5 in s.type}
+    try:
+        other = stream.load(seed=seed + 1)
+        pairs = [(data, other), *([(stream.load(**more), stream.load(seed=seed + 1, **more))] if more else [])]
+    except (TypeError, ValueError):  # it refuses that seed
+        return
+    if all(_same_part(getattr(a, part), getattr(b, part)) for a, b in pairs for part in PARTS):
         yield f"seed={seed + 1} gives the rows of seed={seed}: let `make` draw by its setting seed, or leave it out"
 
 

@@ -177,10 +177,14 @@ def _value(running: Running) -> Any:
         return error
 
 
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def cores() -> int:
     """Return the number of cores that this process may use, at most MAX_WORKERS to limit memory."""
-    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(here, MAX_WORKERS)
+    return min(available_cores(), MAX_WORKERS)
 
 
 def threads(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

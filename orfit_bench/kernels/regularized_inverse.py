@@ -40,11 +40,12 @@ def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
     """
     largest = largest_parts(A).max(axis=-1)
     size = np.maximum(largest.max(axis=-1), 1)[..., None]  # so that no singular value nor its square overflows
-    V, sigma, Wt = svd_of_rows(divided(A, size[..., None]))
+    divide = divided if A.dtype.kind == "c" else np.divide
+    V, sigma, Wt = svd_of_rows(divide(A, size[..., None]))
     nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[..., :1]
     added = np.asarray(eps, sigma.dtype)[..., None] / size / size / sigma
     gain = np.divide(1, sigma + added, out=np.zeros_like(sigma), where=nonzero)
-    found = RegularizedInverse(Wt.conj().mT, gain, divided(V.conj().mT, size[..., None]))
+    found = RegularizedInverse(Wt.conj().mT, gain, divide(V.conj().mT, size[..., None]))
     uneven = are_rows_uneven(largest)
     if np.any(uneven):
         _replace_uneven(found, A, np.broadcast_to(eps, largest.shape[:-1]), uneven)

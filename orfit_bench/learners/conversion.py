@@ -66,9 +66,8 @@ def _first_object(array: np.ndarray[Any, Any], name: str, dtype: np.dtype[Any]) 
     is_complex = dtype.kind == "c"
     for place, value in np.ndenumerate(array):
         where = f"{name}[{', '.join(map(str, place))}]" if place else name
-        if not isinstance(value, (bool, int, float, np.number, np.bool_)) and not (
-            is_complex and isinstance(value, complex)
-        ):
+        is_number = isinstance(value, (bool, int, float, complex, np.number, np.bool_))
+        if not is_number or (isinstance(value, (complex, np.complexfloating)) and not is_complex):
             if value is None:
                 return f": {where} is None; where a value may be missing, it is NaN"
             remedy = OF_LABELS if name == "y" and isinstance(value, str) else ""

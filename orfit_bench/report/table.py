@@ -210,9 +210,12 @@ def ranked(results: xarray.Dataset, streams: Sequence[str], cells: Iterable[int]
     return sorted(cells, key=lambda i: (_with_numbers(streams[i]), *_rank(results, i)))
 
 
+NUMBER = re.compile(r"((?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
+
+
 def _with_numbers(text: str) -> tuple[str | float, ...]:
     """The text as its words and numbers in turns, so that 4 is sorted before 16."""
-    return tuple(float(part) if k % 2 else part for k, part in enumerate(re.split(r"(\d+(?:\.\d+)?)", text)))
+    return tuple(float(part) if k % 2 else part for k, part in enumerate(re.split(NUMBER, text)))
 
 
 def _rank(results: xarray.Dataset, i: int) -> tuple[float, ...]:

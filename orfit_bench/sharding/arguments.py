@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 
-from orfit_bench.jobs.processes import cores
+from orfit_bench.jobs.processes import available_cores
 from orfit_bench.learners.rule import Rule
 from orfit_bench.state import merging
 
@@ -12,7 +12,7 @@ from orfit_bench.state import merging
 def check_workers(workers: int | None) -> int:
     """The number of processes. Raises ValueError unless it is an integer >= 1 or None."""
     if workers is None:
-        return cores()
+        return available_cores()
     return _positive("workers", workers)
 
 

@@ -57,7 +57,7 @@ def learn(
         Further columns of tables and files that are not learned, such as identifiers and dates.
     workers : int, optional
         Number of processes. With 1, shards are learned in the calling process; with more, always in separate processes.
-        Ignored with a client. Default: the number of cores that this process may use, at most 8.
+        Ignored with a client. Default: the number of cores that this process may use.
     **settings
         Settings of the method, and `backend`, `dtype`, `random_state`, `initial_weights` and `model` of `create`.
 

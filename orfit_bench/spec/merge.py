@@ -92,6 +92,8 @@ class Combine:
 
     def __post_init__(self) -> None:
         """Refuse weights of a field that is not averaged."""
+        if not isinstance(self.average_weights, Mapping):
+            raise TypeError(f"combine: average_weights={self.average_weights!r}, want a mapping")
         if alone := [name for name in self.average_weights if name not in self.averages]:
             raise ValueError(f"combine: {alone[0]!r} has a weight in averages, but is not among {self.averages}")
 

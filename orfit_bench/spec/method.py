@@ -243,7 +243,7 @@ class Method:
         if "batch_size" in names and "batch_size" not in self._counts():
             yield "batch_size is no integer setting"
         if self.kernel.weighting and self.kernel.weighting.repeats_rows and "step_size" not in names:
-            yield "weights as repetitions need a setting 'step_size', which a part of a repetition multiplies"
+            yield "weights as repetitions need a setting 'step_size', by which a fraction of a repetition is learned"
         if "batch_size" in names and not self.kernel.blocks:
             yield "batch_size needs kernel=KernelSpec(blocks=True), since flush() learns a shorter block"
 

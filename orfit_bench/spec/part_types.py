@@ -7,18 +7,21 @@ from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
-PLAIN: dict[str, type] = {"str": str, "bool": bool, "int": Integral}
+import numpy as np
+
+PLAIN: dict[str, Any] = {"str": str, "bool": (bool, np.bool_), "int": Integral}
 SEQUENCE = re.compile(r"tuple\[(\w+), \.\.\.\]")
 
 
 def wrong_values(part: Any, name: str, classes: Mapping[str, type]) -> Iterator[str]:
     """Messages about values of a part, such as "theory.cost=None, want a Cost".
 
-    Functions, strings, integers, booleans, these classes and tuples of them are checked, also within parts of these
-    classes; other types are left to the code that uses them.
+    Functions, mappings, strings, integers, booleans, these classes and tuples of them are checked, also within parts of
+    these classes; other types are left to the code that uses them.
     """
     kinds, known = {**PLAIN, **classes}, tuple(classes.values())
-    for field, declared in type(part).__annotations__.items():
+    declarations = [vars(kind).get("__annotations__", {}) for kind in type(part).__mro__]
+    for field, declared in {name: of for one in reversed(declarations) for name, of in one.items()}.items():
         value, where = getattr(part, field), f"{name}.{field}"
         text = str(getattr(declared, "__forward_arg__", declared))  # a named tuple wraps its annotations
         wanted = text.removesuffix(" | None")
@@ -28,6 +31,9 @@ def wrong_values(part: Any, name: str, classes: Mapping[str, type]) -> Iterator[
         if wanted.startswith("Callable["):
             if not callable(value):
                 yield f"{where}={value!r}, want a function"
+        elif wanted.startswith("Mapping["):
+            if not isinstance(value, Mapping):
+                yield f"{where}={value!r}, want a mapping"
         elif several and several[1] in kinds:
             if not isinstance(value, (tuple, list)) or not all(isinstance(one, kinds[several[1]]) for one in value):
                 yield f"{where}={value!r}, want a tuple of {several[1]}"
@@ -35,7 +41,8 @@ def wrong_values(part: Any, name: str, classes: Mapping[str, type]) -> Iterator[
                 for one in value:
                     yield from wrong_values(one, f"{where}: {several[1]}", classes) if isinstance(one, known) else ()
         elif wanted in kinds:
-            if not isinstance(value, tuple if issubclass(kinds[wanted], tuple) else kinds[wanted]):
-                yield f"{where}={value!r}, want {'a' if wanted not in PLAIN else 'of type'} {wanted}"
+            named_tuple = wanted in classes and issubclass(kinds[wanted], tuple)
+            if not isinstance(value, tuple if named_tuple else kinds[wanted]):
+                yield f"{where}={value!r}, want {'an' if wanted[0] in 'iI' else 'a'} {wanted}"
             elif isinstance(value, known):
                 yield from wrong_values(value, where, classes)

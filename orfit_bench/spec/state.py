@@ -234,6 +234,8 @@ class StateSpec:
         """Refuse fields of another type or of one name, and a warning about a field that does not exist."""
         if not isinstance(self.fields, (tuple, list)) or not all(isinstance(f, Field) for f in self.fields):
             raise TypeError(f"state: fields={self.fields!r}, want a tuple of Field")
+        if self.warning is not None and not isinstance(self.warning, PrecisionWarning):
+            raise TypeError(f"state: warning={self.warning!r}, want a PrecisionWarning")
         names = [f.name for f in self.fields]
         if twice := [n for n in names if names.count(n) > 1]:
             raise ValueError(f"state: two fields are named {twice[0]!r}")

@@ -234,9 +234,10 @@ def open_table(table: Any) -> Source:
     try:
         return ArrowSource(TABLE, ds.dataset(found.to_arrow()))
     except pa.ArrowNotImplementedError as error:  # complex numbers in a column of pandas
+        reason = "; ".join(map(str, error.args))
+        remedy = ", or learn complex numbers from arrays, by create(..., dtype='complex128')" * ("complex" in reason)
         raise TypeError(
-            f"{TABLE}: a column is not readable: {'; '.join(map(str, error.args))}: drop the column from the table, or "
-            f"learn complex numbers from arrays, by create(..., dtype='complex128')"
+            f"{TABLE}: a column is not readable: {reason}: drop the column from the table{remedy}"
         ) from error
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # objects of several types in a column of pandas
         raise TypeError(

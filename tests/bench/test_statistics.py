@@ -136,3 +136,13 @@ def test_groups_differ_in_the_seed_alone():
     cells = [created(m, b, seed=s) for m in ("lms", "rls") for b in ("numpy", "numba") for s in (0, 1)]
     found = over_seeds(table([*cells, failed(seed=2)]))
     assert found == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_rows_that_a_protocol_changes_make_one_pair():
+    cells = [created(m, seed=s, test_error=e) for m, e in (("lms", 2.0), ("rls", 1.0)) for s in range(3)] * 2
+    results = table(cells)
+    results["protocol"].values[6:] = "intercept"
+    hashes = [f"{kind}{seed}" for kind in "ab" for _ in range(2) for seed in range(3)]
+    results["rows_hash"] = ("cell", np.array([h.ljust(16, "0") for h in hashes]))
+    (found,) = comparisons(results)
+    assert (found.wins, found.losses, found.ties) == (0, 3, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from helpers.methods import declare
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
-from orfit_bench.conformance.plan import select_pairs
+from orfit_bench.conformance.plan import plan_pair, select_pairs
 from orfit_bench.conformance.stream_defects import find_stream_defects
 from orfit_bench.spec import Cost, Data, Field, Integer, Merge, Number, Setting, Stream
 
@@ -45,8 +46,7 @@ def fail_to_solve(a: Any, b: Any, settings: Any) -> dict[str, Any]:
 
 
 def refuse(a: Any, b: Any, settings: Any) -> dict[str, Any]:
-    if settings["share"] < 1:
-        raise ValueError("too few digits are left")
+    if settings["share"] < 1: raise ValueError("too few digits are left")  # fmt: skip  # noqa: E701
     return mean(a, b)
 
 
@@ -115,15 +115,41 @@ def test_numbers_of_a_cost_that_grow_too_fast_are_found() -> None:
     assert "Cost.floats declares 134217728 numbers: declare between" in report.results[0].reason
 
 
-@pytest.mark.parametrize("ignores", [False, True])
-def test_streams_use_their_seed(ignores: bool) -> None:
-    def make(seed: int) -> Data:
-        X = np.random.default_rng(0 if ignores else seed).standard_normal((20, 2))
-        return Data(X, X[:, 0])
+@pytest.mark.parametrize("used", ["not at all", "rows", "noise", "test set"])
+def test_streams_use_their_seed(used: str) -> None:
+    def make(seed: int, noise: float) -> Data:
+        X, drawn = (np.random.default_rng(s).standard_normal((20, 2)) for s in (0, seed))
+        y = X[:, 0] + (noise * drawn[:, 1] if used == "noise" else 0)
+        return Data(drawn if used == "rows" else X, y, test=(drawn, y) if used == "test set" else None)
 
-    stream = Stream("s", "", make, settings=(Setting("seed", Integer(0), 0, "seed of the rows"),))
-    found = [defect.partition(":")[0] for defect in find_stream_defects(stream)]
-    assert found == ["seed=1 gives the rows of seed=0"] * ignores
+    settings = Setting("seed", Integer(0), 0, "seed"), Setting("noise", Number(0), 0.0, "size of the noise")
+    found = [defect.partition(":")[0] for defect in find_stream_defects(Stream("s", "", make, settings=settings))]
+    assert found == ["seed=1 gives the rows of seed=0"] * (used == "not at all")
+
+
+def test_streams_may_refuse_other_seeds() -> None:
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    stream = Stream("s", "", lambda seed: Data(X, X[:, 0]), settings=(Setting("seed", Integer(0, 0), 0, "seed"),))
+    assert not list(find_stream_defects(stream))
+
+
+def test_a_memory_that_is_drawn_need_not_keep_the_first_or_last_directions() -> None:
+    method = replace(ob.methods()["orfit"], name="drawn", theory=replace(PLAIN.theory, laws=()))
+    always = replace(method, kernel=replace(method.kernel, draws=lambda settings: 1))
+    for one, planned in ((method, 1), (always, 0)):
+        with installed(one, "orfit_bench_numpy.orfit"):
+            only = ["first_or_last_of_tied_directions_are_kept"]
+            found = [item.check for item in plan_pair("numpy", "drawn", ["float64"], only, 0, slow=False)]
+        assert found == only * planned
+
+
+def test_classifiers_with_averages_conform() -> None:
+    combine = {"averages": ("w",)}
+    method = declare("voting", WEIGHTS, kind="classification", theory={"cost": COST}, combine=combine)
+    names = ["averages_as_declared", "averages_count_copies", "averaging_does_not_depend_on_the_order"]
+    with installed(method, KernelModule(learn=plain)):
+        report = conform("voting", backends=["numpy"], dtypes=["float64"], only=names)
+    assert sorted((result.check, result.status) for result in report.results) == [(name, "passed") for name in names]
 
 
 def test_create_names_a_kernel_whose_method_and_backend_are_interchanged() -> None:

@@ -199,3 +199,20 @@ def test_a_merge_with_a_pipeline_without_rows_merges_the_transforms() -> None:
     assert [one.transforms[0].count for one in merged] == [5, 5]
     for one in merged:
         np.testing.assert_allclose(one.transforms[0].transform(X), expected.transform(X), rtol=1e-12)
+
+
+def test_moments_that_a_fitted_learner_cannot_follow_are_not_merged() -> None:
+    rows = np.random.default_rng(0).standard_normal((20, 2))
+    moments, _ = ob.Standardizer().learn(100 + 50 * rows)
+
+    def make(first: Any) -> Any:
+        return ob.pipeline(first, ob.create("rls", backend="numpy"))
+
+    fitted = make("standardize").partial_fit(rows, rows[:, 0])
+    before = fitted.to_bytes()
+    for one, other in ((fitted, make(moments)), (make(moments), fitted)):
+        with pytest.raises(ValueError, match="merge: each pipeline learned its rows with its own moments"):
+            one.merge(other)
+    assert fitted.to_bytes() == before
+    assert fitted.copy().merge(make("standardize")).predict(rows).tolist() == fitted.predict(rows).tolist()
+    assert make(moments).merge(make(moments)).transforms[0].count == 40

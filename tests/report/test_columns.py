@@ -74,6 +74,8 @@ def test_integers_are_shown_in_full() -> None:
 def test_cells_are_sorted_by_the_numbers_in_their_names() -> None:
     streams = ["drift d=16 seed=2", "drift d=4 seed=10", "drift d=4 seed=2", "drift"]
     assert ranked(table([created(seed=k) for k in range(4)]), streams, range(4)) == [3, 2, 1, 0]
+    streams = [f"noise={value}" for value in ("1", "0.001", "1e-05", "-1", "-2.5e-05")]
+    assert ranked(table([created(seed=k) for k in range(5)]), streams, range(5)) == [3, 4, 2, 1, 0]
 
 
 def test_unknown_column_is_refused_with_the_nearest(file: Path) -> None:

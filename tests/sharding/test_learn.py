@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import orfit_bench as ob
 from orfit_bench.jobs.processes import DiedError
+from orfit_bench.sharding.arguments import check_workers
 from orfit_bench.sharding.learn import merge_neighbours
 
 RNG = np.random.default_rng(0)
@@ -531,3 +532,8 @@ def test_an_error_of_a_process_that_cannot_be_pickled_names_its_shard() -> None:
     with pytest.raises(RuntimeError, match="HoldsAFunction: no rows today") as raised:
         ob.learn("rls", [learned_shard, closed_shard], workers=2, backend="numpy")
     assert "in shard 1" in raised.value.__notes__
+
+
+def test_the_default_number_of_workers_is_that_of_the_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(12)), raising=False)
+    assert check_workers(None) == 12

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.methods import declare
 
@@ -40,6 +41,10 @@ STEP = Setting("step", Number(0, 1, closed="right"), 1.0, "")
 declared = partial(declare, "mine")
 
 
+class Similar(Field):
+    """A field of the author's own class."""
+
+
 def named(name):
     return Setting(name, Number(0), 1.0, "")
 
@@ -68,7 +73,11 @@ def named(name):
         (lambda: declared(W, combine={"averages": "w"}), "combine.averages='w', want a tuple of str"),
         (lambda: declared(Field("w", ("output"), "")), "state.fields: Field.dims='output', want a tuple of str"),  # type: ignore[arg-type]
         (lambda: StateSpec(W), "state: fields=Field(name='w'"),  # type: ignore[arg-type]
-        (lambda: declared(W, kernel={"blocks": 1}), "kernel.blocks=1, want of type bool"),
+        (lambda: declared(W, kernel={"blocks": 1}), "kernel.blocks=1, want a bool"),
+        (lambda: declared(W, combine={"average_weights": 3}), "average_weights=3, want a mapping"),
+        (lambda: declared(W, state={"lengths": 3}), "state.lengths=3, want a mapping"),
+        (lambda: StateSpec((W,), warning=("w", "text")), "state: warning=('w', 'text'), want a PrecisionWarning"),  # type: ignore[arg-type]
+        (lambda: declared(Similar("w", ("parameter", "output"), 3)), "state.fields: Field.meaning=3, want a str"),  # type: ignore[arg-type]
         (
             lambda: declared(W, kernel={"weighting": Weighting("repetitions")}),
             "weights as repetitions need a setting 'step_size'",
@@ -129,3 +138,8 @@ def named(name):
 def test_contradictory_declaration_is_refused(declare: Callable[[], Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         declare()
+
+
+def test_values_of_similar_types_are_accepted() -> None:
+    state = StateSpec([W])  # type: ignore[arg-type]
+    assert replace(declared(W, kernel={"models": np.True_}), state=state, settings=[STEP]).state.fields == [W]

@@ -126,3 +126,9 @@ def test_integers_of_128_bits_are_numbers(dtype: Any) -> None:
         learner.partial_fit(large[["a"]], large["y"])
     with pytest.raises(ValueError, match=f"table: column 'a' holds {2**100}, which needs more than 64 bits"):
         Stream.from_table(large, "y")
+
+
+def test_integers_of_64_bits_without_a_sign_are_no_larger() -> None:
+    column = pl.Series([1, 2**63 + 1, 3], dtype=pl.UInt128)
+    with pytest.raises(ValueError, match=f"X: column 'a' holds {2**63 + 1} in row 1, which would be rounded"):
+        ob.create("rls", backend="numpy").partial_fit(pl.DataFrame({"a": column}), [1.0, 2.0, 3.0])

@@ -19,8 +19,8 @@ COUNTS = ((2, 0, 1), (0, 3, 0), (1, 1, 2))
 def averages_count_copies(context: CheckContext) -> Deviation:
     """In an average by rows, n rows count as n copies of a learner; each learner keeps its number of rows."""
     B = context.batch_size
-    chunk = context.rows(n=12 * B)
-    cuts = [chunk.cut(4 * B * i, 4 * B * i + (i + 2) * B) for i in range(3)]
+    chunk = context.rows(n=15 * B)
+    cuts = [chunk.cut(5 * B * i, 5 * B * i + (i + 3) * B) for i in range(3)]
     parts = [context.train(with_all_classes(context, part, chunk)) for part in cuts]
     seen = [learner.n_samples_seen_ for learner in parts]
     found = []

@@ -45,10 +45,11 @@ class Merging(Saving):
         """
         check_alike(self, other)
         merged = tuple(a.merge(b) for a, b in zip(self.transforms, other.transforms, strict=True))
-        if not (self.has_rows and other.has_rows):
-            return self._with_the_rows_of(other, merged)
-        if self._refusal:
+        without_rows = [one for one in (self, other) if not one.has_rows]
+        if self._refusal and len(without_rows) < 2 and all(standardizer_of(p.transforms).count for p in without_rows):
             raise ValueError(f"merge: each pipeline learned its rows with its own moments, and {self._refusal}")
+        if without_rows:
+            return self._with_the_rows_of(other, merged)
         if self.position is None or other.position is None:
             self.learner.merge(other.learner)
         else:

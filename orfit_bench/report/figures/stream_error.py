@@ -50,8 +50,9 @@ def draw(part: xarray.Dataset) -> Any:
     for place, label in enumerate(ordered):
         rows, runs = mean(_runs(part, "rows_learned", lines[label])), errors[label]
         if place < NAMED:
-            style, first = style_of(part, lines[label][0]), place % min(4, max(1, int(np.isfinite(rows).sum())))
-            axes.plot(rows, mean(runs), label=folded(label), markevery=(first, 4), **style)
+            style, seen = style_of(part, lines[label][0]), np.flatnonzero(np.isfinite(rows + mean(runs)))
+            marked = seen[place % min(4, max(1, len(seen))) :: 4].tolist()
+            axes.plot(rows, mean(runs), label=folded(label), markevery=marked, **style)
             _interval(axes, rows, runs, style["color"])
         else:
             others = f"{len(ordered) - NAMED} {MORE}" if place == NAMED else None

@@ -65,6 +65,7 @@ def learn_rows(
     """
     k, d = A.shape
     G, L, z = np.zeros((k, k), W.dtype), np.zeros((k, k), W.dtype), np.empty(k, W.dtype)
+    zero = eps - eps
     for i in range(m):
         for j in range(i + 1):
             G[i, j] = inner(A[i], A[j])
@@ -79,7 +80,7 @@ def learn_rows(
             return t
         for i in range(n):
             z[i] = inner(x, A[i + drop])
-        if not factor(G, z, L, n, drop, energy, eps * 0, min_pivot):
+        if not factor(G, z, L, n, drop, energy, zero, min_pivot):
             return t
         if eps > 0:
             factor(G, z, L, n, drop, energy, eps, min_pivot)
