@@ -85,7 +85,7 @@ def _taken_class_name(plugin: Plugin, others: Sequence[Plugin]) -> str:
     methods = [item.name for p in (*others, plugin) for item in p.offers.get("methods", ())]
     for name in (item.name for item in plugin.offers.get("methods", ())):
         if alike := [m for m in methods if m != name and camel_case(m) == camel_case(name)]:
-            return f"its method {name!r} would get the same name of an estimator as {alike[0]!r}: rename it"
+            return f"its method {name!r} would get the same estimator class name as {alike[0]!r}: rename it"
     return ""
 
 

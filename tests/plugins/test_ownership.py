@@ -151,5 +151,5 @@ def test_methods_whose_estimators_would_have_one_name_are_refused() -> None:
     found = Registry([CATALOGUE, plugin("mine", methods=("RLS",)), plugin("other", methods=("r_ls",))])
     states = {p.name: (p.state, p.reason) for p in found.plugins}
     assert states["mine"][0] == "broken"
-    assert "its method 'RLS' would get the same name of an estimator as 'rls'" in states["mine"][1]
+    assert "its method 'RLS' would get the same estimator class name as 'rls'" in states["mine"][1]
     assert states["other"][0] == "ok"

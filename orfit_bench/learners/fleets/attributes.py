@@ -11,7 +11,6 @@ from orfit_bench.learners.factory import LEARNERS
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.readiness import begun, usable
-from orfit_bench.spec.backend import Array
 
 
 class Attributes:
@@ -22,7 +21,6 @@ class Attributes:
             raise TypeError(f"members: got {members!r}; create fleets with orfit_bench.fleet(method, N)")
         rule = members.shared
         self.method, self.backend, self.dtype = rule.method, rule.backend, rule.dtype
-        self._weights: dict[int, tuple[int, Array]] = {}
         self.permit: list[None] = [None]
         """Empty while a thread changes the fleet."""
         self.members, self.live_state = members, state  # the members' rules do not change afterwards

@@ -55,8 +55,6 @@ class ClassifierFleet(SupervisedFleet):
         Y = np.zeros((len(columns), len(classes)), self.dtype)
         Y[np.arange(len(columns)), columns] = 1
         ready = self._ready(Sizes(rows.X.shape[1], 0, y_is_1d=False))
-        if len(classes) > len(known):
-            self._weights = {}  # of fewer classes
         wide = with_new_classes(ready, self.members.shared.layout(ready.sizes).fields, classes)
         found = self._learn(wide, rows, rows.sort(Y), predict, weights)
         return rows.as_called(found) if predict else None

@@ -200,4 +200,4 @@ class Fleet(Membership):
 
     def _predict(self, state: FleetState, rows: FleetRows) -> Array:
         """Predictions (n, c) for rows sorted by member."""
-        return predict_rows(self.members, state, rows, self._weights)
+        return predict_rows(self.members, state, rows)

@@ -74,7 +74,6 @@ class Membership(Attributes):
         3
         """
         self.members, self.live_state = appended(self.members, self._usable(), learners_of(others, "add"))
-        self._weights = {}
         return self
 
     @by_one_thread
@@ -115,7 +114,6 @@ class Membership(Attributes):
             raise ValueError(f"remove: got all {len(self)} members, want at least one that remains")
         self.members = self.members.select(kept)
         self.live_state = self.live_state and self.live_state.select(kept)
-        self._weights = {}
         return self
 
     @by_one_thread
@@ -159,7 +157,6 @@ class Membership(Attributes):
         pairs = [(a, a.live_state, b, b.live_state) for a, b in zip(self, other, strict=True)]
         states = [merged(a.rule, one, b.rule, two) for a, one, b, two in pairs]
         self.live_state = self._stack_states(states)
-        self._weights = {}
         if self.live_state:
             warn_of_lost_precision(self.members, self.live_state)
         return self

@@ -20,11 +20,8 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState
 
 
-def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: dict[int, tuple[int, Array]]) -> Array:
-    """Predictions (n, c) for rows sorted by member, in host memory.
-
-    `solved` caches the weights of members that solve equations for them, with the numbers of steps of the members.
-    """
+def predict_rows(members: Members, state: FleetState, rows: FleetRows) -> Array:
+    """Predictions (n, c) for rows sorted by member, in host memory."""
     out = np.empty((len(rows.X), state.sizes.n_outputs), members.shared.dtype)
     with np.errstate(all="ignore"):
         if (w := _weights_of_members(members, state, rows)) is not None:
@@ -34,10 +31,10 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows, solved: d
             of = np.repeat(np.arange(len(rows.members)), rows.counts)
             return to_host((X[:, None] @ take(w, of))[:, 0])
     for i, part, one in _states_of_members(members, state, rows):
-        one.solved = solved.get(i)
+        one.solved = state.solved.get(i)
         out[part] = members.for_host.rule(i).predict(one, to_host(rows.X)[part])
         if one.solved is not None:
-            solved[i], state.has_warned[i] = one.solved, one.has_warned
+            state.solved[i], state.has_warned[i] = one.solved, one.has_warned
     return out
 
 

@@ -56,6 +56,8 @@ class FleetState:
 
     None until it is needed; a copy or replacement starts without it.
     """
+    solved: dict[int, tuple[int, Any]] = field(default_factory=dict, init=False, compare=False)
+    """For each member, a number of steps and the weights that were solved for then, as `LearnerState.solved`."""
 
     def __post_init__(self) -> None:
         self.most_steps = int(self.n_steps.max(initial=0))
