@@ -24,8 +24,8 @@ CASES = [
     ("kalman", 420, {"transition": 0.9, "process_noise": 0.1}, (1, 16)),
 ]
 HEAD = (
-    "| method | d | settings | rows | launches | uploads | waits | kB there | kB back | state and rows, MB "
-    "| most, MB |\n|---|--:|---|" + "--:|" * 8
+    "| method | d | settings | rows | launches | uploads | waits | kB to the device | kB to the host "
+    "| state and rows, MB | peak, MB |\n|---|--:|---|" + "--:|" * 8
 )
 
 

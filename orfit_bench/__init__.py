@@ -146,7 +146,7 @@ def streams() -> Mapping[str, Stream]:
     >>> data.X.shape, data.y.shape
     ((200, 3), (200,))
     """
-    found: Table[str, Stream] = Table("stream")
+    found: Table[Stream] = Table("stream")
     found.update((name, with_sampling(stream)) for name, stream in registry().streams.items())
     return MappingProxyType(found)
 

@@ -1,4 +1,4 @@
-"""Counts that users give: of samples, of channels, of rows."""
+"""Counts that users give, such as the number of channels, and that messages show."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def positive_integer(name: str, value: SupportsIndex) -> int:
     if count < 1 or isinstance(value, bool):
         raise ValueError(f"{name}={value!r}: want an integer >= 1")
     return count
+
+
+def describe_count(number: int, noun: str) -> str:
+    """Return "1 cell" or "2 cells"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -33,10 +33,12 @@ END_STATES = {"ridge, d = 2,048": 2048, "ridge, d = 4,096": 4096, "ridge, d = 8,
 CHUNK, CHUNKS = 16_384, 8
 """Rows of a chunk, and chunks before the weights are requested."""
 FLEET_HEAD = (
-    "| fleet | members | d | rows each | rows there, rows/s | rows here, rows/s | Numba, rows/s "
+    "| fleet | members | d | rows each | rows on the device, rows/s | rows on the host, rows/s | Numba, rows/s "
     "| share of the memory's rate |\n|---|--:|--:|--:|--:|--:|--:|--:|\n"
 )
-END_HEAD = "| end state | rows there, rows/s | share of products | rows here, rows/s |\n|---|--:|--:|--:|\n"
+END_HEAD = (
+    "| end state | rows on the device, rows/s | share of products | rows on the host, rows/s |\n|---|--:|--:|--:|\n"
+)
 
 
 class Rows(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from orfit_bench.bench import learning, limit, measuring, models, roofline
+from orfit_bench.bench import learning, measuring, models, roofline
 from orfit_bench.bench.evaluation import evaluate
 from orfit_bench.bench.preprocessing import preprocess
 from orfit_bench.bench.protocol import Protocol
@@ -27,6 +27,9 @@ from orfit_bench.spec.data import RowsAndTargets
 from orfit_bench.tables.columns import is_table
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
+GOOD: tuple[Status, ...] = ("ok", "absent")
+"""Statuses of cells that need no attention."""
+FAILURES: tuple[Status, ...] = ("failed", "timeout", "crashed")
 
 MEMORY_BUDGET = 1e9
 """Number of bytes that each metric may allocate."""
@@ -154,7 +157,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
             latency=latency,
             host_bytes=host_bytes,
             device_bytes=device_bytes,
-            limit=limit.throughput(learners[0], len(data.X), roofline.load()),
+            limit=roofline.throughput_limit(learners[0], len(data.X), roofline.load()),
             **errors._asdict(),
         ),
         memory_budget,

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.variables import stream_name
 from orfit_bench.jobs.files import digest
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.runner import Record
 
-RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
-"""Runs cells, and yields the key and the record of each as it finishes."""
+
+def file_digests(files: Iterable[Path]) -> dict[Path, str]:
+    """Hashes of the contents of these files."""
+    return {path: digest({"": path}) for path in files}
 
 
-def with_unchanged_files(run_all: RunAll, files: Callable[[], Iterable[Path]]) -> RunAll:
-    """A function that runs cells, and raises ValueError if a file has changed before a record is stored.
-
-    `files` returns the files from which rows are read; files that a run downloads may appear.
-    """
-
-    def run_checked(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
-        known = {path: digest({"": path}) for path in files()}
-        for key, record in run_all(cells):
-            changed = [path for path, before in known.items() if path.exists() and digest({"": path}) != before]
-            if changed:
-                raise ValueError(f"{changed[0]}: this file changed while cells learned its rows: run it again")
-            yield key, record
-
-    return run_checked
+def check_unchanged(known: Mapping[Path, str]) -> None:
+    """Raise ValueError if a file has other contents than when `file_digests` read it; it may be missing."""
+    for path, before in known.items():
+        if path.exists() and digest({"": path}) != before:
+            raise ValueError(f"{path}: this file changed while cells learned its rows: run it again")
 
 
 def differing_rows(records: Iterable[Record]) -> str:

@@ -12,7 +12,7 @@ from uuid import uuid4
 from orfit_bench.bench import roofline
 from orfit_bench.bench.cell import Cell, make_record
 from orfit_bench.bench.executors import record_of
-from orfit_bench.bench.isolation import Kernel, Limits, call_of, kernels_of, prepare
+from orfit_bench.bench.isolation import KernelKey, Limits, call_of, kernels_of, prepare
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.on_dask import AsFinished, Finished, Server, run_order
@@ -40,8 +40,8 @@ class DaskExecutor:
 
     def __init__(self, client: Any, timed: bool) -> None:
         self._client, self._timed = client, timed
-        self._kernels: list[Kernel] = []
-        self._futures: dict[Any, tuple[str, list[Kernel]]] = {}
+        self._kernels: list[KernelKey] = []
+        self._futures: dict[Any, tuple[str, list[KernelKey]]] = {}
         self._name = f"orfit-bench-{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
@@ -103,7 +103,7 @@ class DaskExecutor:
         self._futures[future] = key, self._kernels
         return future
 
-    def _leave_out(self, found: Finished, kernels: list[Kernel]) -> None:
+    def _leave_out(self, found: Finished, kernels: list[KernelKey]) -> None:
         """Leave kernels whose import ends a server, or that replace functions, to their own cells.
 
         `kernels` are the kernels of that server; later reports of other cells about it change nothing.
@@ -147,7 +147,7 @@ def describe_workers(client: Any) -> str:
     return f"workers: {len(workers)}, machines: {len(machines)}, workers with the resource {TIMING}: {timing}"
 
 
-def prepare_on_worker(kernels: list[Kernel], timed: bool) -> tuple[Kernel | None, dict[str, Any]]:
+def prepare_on_worker(kernels: list[KernelKey], timed: bool) -> tuple[KernelKey | None, dict[str, Any]]:
     """Prepare a server as `prepare` does, and also return the provenance of its machine."""
     if timed:
         with suppress(Exception):  # only the share of the roofline limit would be missing

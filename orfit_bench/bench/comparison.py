@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from orfit_bench.bench.cell import FAILURES
 from orfit_bench.bench.collection import origin
 from orfit_bench.bench.selection import with_defaults
 from orfit_bench.bench.variables import ROWS_HASH, per_cell, stream_names
@@ -23,8 +24,6 @@ OF_TIMES = ("s", "1/s")
 """Units of metrics that are missing if cells were not timed."""
 SHARES_OF_TIMES = ("share_of_limit",)
 """Further metrics that are missing then."""
-FAILURES = ("failed", "timeout", "crashed")
-
 
 DETAILS = ("seed", "model", "protocol", "dtype")
 DESCRIPTION = ("method", "backend", "stream", *DETAILS)
@@ -178,10 +177,10 @@ def _of_cell(
             new = float(after[name].values[j]) if name in after else math.nan
             if untimed and (metric.unit in OF_TIMES or name in SHARES_OF_TIMES) and math.isnan(old) != math.isnan(new):
                 continue
-            relative = _relative(old, new, metric)
             gone = math.isnan(old) != math.isnan(new) and limits[name] < math.inf
             if gone or _factor(old, new, metric) > 1 + limits[name]:
-                yield Change(cell, name, old, new, relative, _worse(relative, new, metric))
+                worse = math.isnan(new) if gone else (new > old) == (metric.better == "lower")
+                yield Change(cell, name, old, new, _relative(old, new, metric), worse)
 
 
 def _timed_runs(results: xarray.Dataset, i: int) -> float:
@@ -190,11 +189,9 @@ def _timed_runs(results: xarray.Dataset, i: int) -> float:
 
 
 def _relative(old: float, new: float, metric: Metric) -> float:
-    """The change relative to the old value, or to the metric's floor if that is larger; NaN if a value is missing."""
+    """A change relative to the old value, or to the metric's floor if that is larger; NaN if a value is missing."""
     if math.isnan(old) or math.isnan(new):
         return math.nan
-    if old == new or max(abs(old), abs(new)) <= metric.floor:
-        return 0.0
     if math.isinf(old):
         return math.copysign(math.inf, new - old)
     scale = max(abs(old), metric.floor)
@@ -209,13 +206,6 @@ def _factor(old: float, new: float, metric: Metric) -> float:
         return math.inf
     smaller = max(min(abs(old), abs(new)), metric.floor)
     return 1 + abs(new - old) / smaller if smaller else math.inf
-
-
-def _worse(relative: float, new: float, metric: Metric) -> bool:
-    """Whether a change is a regression. A value that disappeared is one; a value that appeared is not."""
-    if math.isnan(relative):
-        return math.isnan(new)
-    return relative > 0 if metric.better == "lower" else relative < 0
 
 
 def _label(results: xarray.Dataset, i: int, varying: list[str]) -> str:

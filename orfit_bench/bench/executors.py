@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 from orfit_bench.bench import isolation, roofline
 from orfit_bench.bench.cell import Cell, make_record, run_cell
 from orfit_bench.bench.compilation import compile_ahead
-from orfit_bench.bench.isolation import READERS, Kernel, Limits, call_of, kernels_of
+from orfit_bench.bench.isolation import READERS, KernelKey, Limits, call_of, kernels_of
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.notes import printable
 from orfit_bench.jobs.processes import ONE_THREAD, Call, DiedError, Process, threads
@@ -55,7 +55,7 @@ class SubprocessExecutor:
 
     def __init__(self, jobs: int = 1, timed: bool = True) -> None:
         self._count, self._timed = jobs if CAN_FORK else 1, timed
-        self._kernels: list[Kernel] = []
+        self._kernels: list[KernelKey] = []
 
     def __enter__(self) -> Self:
         self._free: Queue[Session | None] = Queue()  # None: to be started

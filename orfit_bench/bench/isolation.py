@@ -1,4 +1,4 @@
-"""The code in the process of a cell, and in the server from which it is forked, which has imported the kernels."""
+"""Code that runs in the process of a cell, and in the server that imports the kernels, from which it is forked."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from orfit_bench.plugins.registry import registry
 NAMED = 3
 """Number of functions replaced by a plugin that a message names."""
 
-USED = ("scipy.linalg", "scipy.ndimage")
+IMPORTED_BY_CELLS = ("scipy.linalg", "scipy.ndimage")
 """Modules that cells import while they run and that are slow to import."""
 READERS = ("pandas", "pyarrow.dataset", "pyarrow.compute", "zarr")
 """Modules that cells import to read files, in nearly a second; a server imports those already imported here."""
-Kernel = tuple[str, str, str]
+KernelKey = tuple[str, str, str]
 """Backend, method and dtype."""
 
 
@@ -44,17 +44,17 @@ def call_of(cell: Cell, limits: Limits, timed: bool) -> Call:
     return Call(_run, (cell, limits.memory_budget, timed), limits.seconds)
 
 
-def kernels_of(cells: Iterable[Cell]) -> list[Kernel]:
+def kernels_of(cells: Iterable[Cell]) -> list[KernelKey]:
     """The kernels that cells need."""
     return sorted({(cell.backend, cell.method, cell.dtype) for cell in cells})
 
 
-def prepare(kernels: list[Kernel], readers: Sequence[str] = ()) -> Kernel | None:
+def prepare(kernels: list[KernelKey], readers: Sequence[str] = ()) -> KernelKey | None:
     """Import these kernels and load their machine code; return the first that replaced functions of others, if any.
 
     Kernels on a device are left to the cells, since a device cannot be used after a fork.
     """
-    for module in (*USED, *readers):
+    for module in (*IMPORTED_BY_CELLS, *readers):
         importlib.import_module(module)
     known = registry()
     packages = {fingerprint.package_of(_module_name(kernel)) for kernel in known.kernels.values()}

@@ -6,9 +6,7 @@ import sys
 from typing import Any
 
 from orfit_bench.bench.variables import stream_name
-
-GOOD = ("ok", "absent")
-"""Statuses of cells that need no attention."""
+from orfit_bench.counts import describe_count
 
 
 def print_progress(done: int, total: int, record: dict[str, Any] | None) -> None:
@@ -18,7 +16,7 @@ def print_progress(done: int, total: int, record: dict[str, Any] | None) -> None
     elif done:
         print(f"resuming: {done} of {total} cells are already finished", file=sys.stderr, flush=True)
     else:
-        print(f"{total} cell{'s' * (total != 1)} to measure", file=sys.stderr, flush=True)
+        print(f"{describe_count(total, 'cell')} to measure", file=sys.stderr, flush=True)
 
 
 def describe(record: dict[str, Any]) -> str:

@@ -64,7 +64,7 @@ def _about(metric: Metric) -> dict[str, str]:
 
 
 def _numbers(values: Iterable[float | None]) -> NDArray[np.float64]:
-    return np.array([np.nan if value is None else value for value in values], float)
+    return np.array(list(values), float)  # None becomes NaN
 
 
 def _padded(arrays: list[NDArray[Any]], ndim: int) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from orfit_bench.jobs.files import replace_text
+from orfit_bench.jobs.files import cache_folder, replace_text
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.processes import threads
 from orfit_bench.jobs.provenance import machine
@@ -49,6 +49,24 @@ class Roofline:
     def seconds(self, flops: float, moved: float, size: float, dtype: str) -> float:
         """Return the minimum time for `flops` operations and `moved` bytes, with a working set of `size` bytes."""
         return max(flops / self.matrix_product[dtype], moved / self.bandwidth_at(size))
+
+
+def throughput_limit(learner: Any, rows: int, roofline: Roofline | None) -> float | None:
+    """Return the samples/s that the declared cost and the measured rates allow, after one pass of `rows` rows.
+
+    None if no rates were measured, on a device, for nonlinear models (the cost of their functions is unknown), or if
+    the cost is zero.
+    """
+    if roofline is None or not learner.rule.is_linear or learner.backend.device not in ("", "cpu"):
+        return None
+    state, cost = learner.live_state, learner.method.theory.cost
+    layout = learner.rule.layout(state.sizes)
+    used = layout.count(state.arrays)
+    # The average count over the pass: the memory fills up linearly and stays full.
+    sizes = layout.sizes | {"count": used * (1 - used / (2 * max(rows, used, 1)))}
+    flops, moved = (f(learner.settings, sizes) for f in (cost.flops, cost.floats))
+    seconds = roofline.seconds(flops, moved * learner.dtype.itemsize, learner.state_bytes, learner.dtype.name)
+    return 1 / seconds if seconds else None
 
 
 def measure() -> Roofline:
@@ -89,10 +107,7 @@ def ensure_measured(fresh: bool = False) -> Path:
 
 def path() -> Path:
     """Return the file for this machine and number of threads."""
-    import pooch
-
-    name = make_key(_machine())
-    return Path(pooch.os_cache("orfit_bench")) / "roofline" / f"{name}.json"
+    return cache_folder() / "roofline" / f"{make_key(_machine())}.json"
 
 
 def _machine() -> dict[str, Any]:

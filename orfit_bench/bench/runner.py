@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
-from orfit_bench.bench.changed_data import RunAll, differing_rows, with_unchanged_files
+from orfit_bench.bench.changed_data import check_unchanged, differing_rows, file_digests
 from orfit_bench.bench.cluster import DaskExecutor
 from orfit_bench.bench.collection import gather
 from orfit_bench.bench.executors import Executor, InProcessExecutor, SubprocessExecutor
@@ -129,9 +129,10 @@ def run(
         kept = _take_over(journal, planned, suite, limits) if journal and not fresh else set()
         compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in kept])
         report = progress or (lambda done, total, record: None)
-        run_all = with_unchanged_files(partial(executor.run_all, limits=limits), suite.files)
-        run_all = _with_compilation(_with_limits(run_all, limits), compiled)
-        records = _run_all(planned, run_all, journal, fresh, report)
+        run_cells = partial(_run_cells, executor=executor, limits=limits, compiled=compiled, files=suite.files)
+        wanted = {cell.key: cell for cell, absent in planned if not absent}
+        found = run_resumable(wanted, run_cells, journal, fresh=fresh, progress=report)
+        records = [make_record(cell, "absent", absent) if absent else found[cell.key] for cell, absent in planned]
         if changed := differing_rows(records):
             if client is None:
                 raise ValueError(changed)
@@ -195,39 +196,23 @@ def _take_over(journal: Journal, planned: list[tuple[Cell, str]], suite: Suite, 
     return set(finished).difference(again)
 
 
-def _with_compilation(run_all: RunAll, compiled: Mapping[str, float]) -> RunAll:
-    """A function that runs cells and adds the seconds of compilation in advance to the first use of each cell."""
+def _run_cells(
+    cells: Mapping[str, Cell],
+    executor: Executor,
+    limits: Limits,
+    compiled: Mapping[str, float],
+    files: Callable[[], Iterable[Path]],
+) -> Iterator[tuple[str, Record]]:
+    """Run cells; yield each record with the limits, and with the seconds of compilation in advance in its first use.
 
-    def run_compiled(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
-        for key, record in run_all(cells):
-            if record.get("seconds_compile") is not None:
-                record["seconds_compile"] += compiled.get(key, 0.0)
-            yield key, record
-
-    return run_compiled
-
-
-def _with_limits(run_all: RunAll, limits: Limits) -> RunAll:
-    """A function that runs cells within these limits and adds the limits to each record."""
-
-    def run_limited(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
-        for key, record in run_all(cells):
-            yield key, record | {"limits": limits._asdict()}
-
-    return run_limited
-
-
-def _run_all(
-    planned: list[tuple[Cell, str]],
-    run_all: RunAll,
-    journal: Journal | None,
-    fresh: bool,
-    progress: Progress,
-) -> list[Record]:
-    """The records in the order of the plan, including absent cells, which are not run."""
-    wanted = {cell.key: cell for cell, absent in planned if not absent}
-    records = run_resumable(wanted, run_all, journal, fresh=fresh, progress=progress)
-    return [make_record(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
+    Raises ValueError if one of the files, from which rows are read, has changed before a record is stored.
+    """
+    known = file_digests(files())
+    for key, record in executor.run_all(cells, limits):
+        check_unchanged(known)
+        if record.get("seconds_compile") is not None:
+            record["seconds_compile"] += compiled.get(key, 0.0)
+        yield key, record | {"limits": limits._asdict()}
 
 
 def _check_output(output: Path, files: Iterable[Path]) -> Path:

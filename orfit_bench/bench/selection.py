@@ -62,7 +62,9 @@ def find_stream(name: str) -> Stream:
     """The stream with this name, of a plugin or of the user's files. Raises ValueError if there is none."""
     known = registry().streams
     if name not in known and (is_url(name) or name.lower().endswith(tuple(FORMATS))):
-        raise ValueError(f"no stream {name!r}: rows of a file are Stream.from_file(path, target), or --data FILE")
+        raise ValueError(
+            f"no stream {name!r}: to learn the rows of a file, use --data FILE, or Stream.from_file(path, target)"
+        )
     return FILE if name == FILE.name and name not in known else known.find(name)
 
 
@@ -101,7 +103,7 @@ def _as_table(selector: Any, field: str, keys: Sequence[str]) -> Mapping[str, An
     table = {"name": selector} if isinstance(selector, str) else selector
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         rows = hasattr(selector, "columns") or hasattr(selector, "shape")
-        hint = "; rows of a table are Stream.from_table(table, target)" if rows and field == "streams" else ""
+        hint = "; for the rows of a table use Stream.from_table(table, target)" if rows and field == "streams" else ""
         shown = type(selector).__name__ if rows else repr(selector)
         raise TypeError(f'{field}: got {shown}, want a name or {{name = "...", settings = {{...}}}}{hint}')
     check_keys(table, keys, f"an entry of {field}")
@@ -129,7 +131,7 @@ def check_keys(table: Any, keys: Sequence[str], owner: str) -> None:
 
 OFFERED = {
     "numbers": "numbers as targets",
-    "labels": "texts as targets",
+    "labels": "strings as targets",
     "rows": "no targets",
     "integers": "integers as targets",
     "gaps": "targets that may be missing",
@@ -148,8 +150,8 @@ def no_stream_message(method: Method, streams: Sequence[Stream]) -> str:
     if names == [FILE.name]:
         file = stream_name(FILE.name, {s.name: s.default for s in streams[0].settings})
         return (
-            f"{refused}: a target of texts is for classification, one of numbers for regression, one of integers for "
-            f"both, none for a subspace; {file} has {OFFERED[streams[0].offers]}; name the target by --target{hint}"
+            f"{refused}: {file} has {OFFERED[streams[0].offers]}. Regression needs numbers, classification strings or "
+            f"integers, a subspace no target{hint}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return f"{refused}; suitable streams: {', '.join(suitable) or 'none installed'}{hint}"

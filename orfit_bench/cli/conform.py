@@ -105,9 +105,9 @@ def conform_command(
       LACKS = {"models": "no update yet", "forgetting_factor=0": "needs a basis"}
       EXPECTED_FAILURES = {"any_chunking float32": "sums in another order"}
 
-    A method is unproven if its laws and its batch solution all accept at least one of three learners that are wrong on
-    purpose: one that does nothing, one that steps in the opposite direction (for a subspace: takes half steps), and one
-    whose steps are 1 % too long. Such a mistake would then pass unnoticed.
+    A method is unproven if one of three learners that are wrong on purpose satisfies all of its laws and agrees with
+    its batch solution: one that does nothing, one that steps in the opposite direction (for a subspace: takes half
+    steps), and one whose steps are 1 % too long. Such a mistake would then pass unnoticed.
 
     Exit status: 0 if all checks passed or failed as expected; 1 if a check failed, an expected failure passed, or too
     few checks ran; 2 for a usage error; 3 if a method is unproven, unless --allow-unproven is given.

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from orfit_bench.cli.output import bar, show, with_wide
+from orfit_bench.cli.shares import parse_shares
 from orfit_bench.jobs.files import ensure_writable, replace_text
 
 PROFILES = ("quick", "full")
@@ -90,11 +91,11 @@ def gate_command(
     from orfit_bench.tracking.bisection import first_with_regression
     from orfit_bench.tracking.environment import environments, repository, uncommitted
     from orfit_bench.tracking.gate import Gate
-    from orfit_bench.tracking.quantities import tolerances
+    from orfit_bench.tracking.quantities import QUANTITIES
 
     if output is not None and output.suffix not in (".md", ".json"):
         raise ValueError(f"{output}: want a file ending in .md or .json")
-    tolerated = tolerances(shares)
+    tolerated = parse_shares(shares, QUANTITIES, "latency=0.5")
     root = repository(Path.cwd())
     for file in filter(None, (output, markdown)):
         ensure_writable(file)

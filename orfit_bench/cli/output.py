@@ -58,11 +58,6 @@ def _remember_wide(context: click.Context, option: click.Parameter, value: bool)
     context.meta[WIDE] = value
 
 
-def describe_count(number: int, noun: str) -> str:
-    """Return "1 cell" or "2 cells"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def width_of(err: bool = False) -> int | None:
     """The width that lines must fit: that of the terminal, or COLUMNS; None in a file or pipe."""
     stream = sys.stderr if err else sys.stdout

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
-from orfit_bench.cli.output import describe_count, say, show, with_columns, with_wide
+from orfit_bench.cli.output import say, show, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.cli.shares import parse_shares
+from orfit_bench.counts import describe_count
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 
 FILE = click.Path(path_type=Path)
@@ -87,11 +89,13 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
     error.
     """
     from orfit_bench.bench import comparison, load
+    from orfit_bench.plugins.registry import registry
     from orfit_bench.report.comparison import changes_table
 
     plugins()
     old, new = load(before), load(after)
-    found = comparison.changes(old, new, _tolerances(shares))
+    tolerated = parse_shares(shares, registry().metrics, "seconds_per_sample=0.5")
+    found = comparison.changes(old, new, tolerated)
     lost, added = comparison.unmatched(old, new)
     shown = [c for c in found if c.worse or everything]
     if shown:
@@ -104,27 +108,9 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
         if cells:
             say(f"only in {where}: {f'{len(cells)} cells, e.g. ' if len(cells) > 1 else ''}{cells[0]}")
     worse = sum(c.worse for c in found)
-    say(f"{worse} value{'s' * (worse != 1)} got worse, {len(found) - worse} got better")
+    say(f"{describe_count(worse, 'value')} got worse, {len(found) - worse} got better")
     if worse or lost:
         raise click.exceptions.Exit(1)
-
-
-def _tolerances(texts: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for text in texts:
-        name, share = _tolerance(text)
-        if name in found:
-            raise ValueError(f"--tolerate {text}: a share of {name} is given before: give it once")
-        found[name] = share
-    return found
-
-
-def _tolerance(text: str) -> tuple[str, float]:
-    name, _, share = text.partition("=")
-    try:
-        return name.strip(), float(share)
-    except ValueError:
-        raise ValueError(f"--tolerate {text}: want METRIC=SHARE with a number, e.g. seconds_per_sample=0.5") from None
 
 
 @click.command("merge")

@@ -14,6 +14,7 @@ from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
 from orfit_bench.cli.suite_options import make_suite, with_suite_options
+from orfit_bench.counts import describe_count
 from orfit_bench.jobs import timeouts
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 from orfit_bench.jobs.journal import folder_of
@@ -70,8 +71,8 @@ from orfit_bench.jobs.journal import folder_of
 @click.option(
     "--timed/--untimed",
     default=None,
-    help="Whether to measure times. Default: with --executor local and --jobs 1. On a cluster, timed cells run only "
-    "on workers with the resource timing.",
+    help="Whether to measure times. Default: --timed with --executor local and --jobs 1, otherwise --untimed. "
+    "On a cluster, timed cells run only on workers with the resource timing.",
 )
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 @click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
@@ -140,7 +141,7 @@ def run_command(
     cell failed, crashed or timed out, or nothing was measured; 2 for a usage error.
     """
     from orfit_bench import bench
-    from orfit_bench.bench.progress import GOOD
+    from orfit_bench.bench.cell import GOOD
     from orfit_bench.bench.variables import per_cell
     from orfit_bench.report.columns import choose_columns
 
@@ -205,7 +206,8 @@ def _progress(stored: int) -> Iterator[Any]:
 
     `stored` is the number of finished cells stored next to the output; a line states how many of them are not reused.
     """
-    from orfit_bench.bench.progress import GOOD, describe
+    from orfit_bench.bench.cell import GOOD
+    from orfit_bench.bench.progress import describe
 
     with bar() as shown:
 
@@ -215,8 +217,8 @@ def _progress(stored: int) -> Iterator[Any]:
                     shown.say(f"resuming: {done} of {total} cells are already finished")
                 if stored > done:
                     shown.say(
-                        f"finished cells that are not taken over: {stored - done}; of another run, or versions, "
-                        f"machine, commit, plugins, rows or limits have changed, or damaged"
+                        f"{describe_count(stored - done, 'stored cell')} not reused: of another run, or damaged, or "
+                        f"the versions, machine, commit, plugins, rows or limits have changed"
                     )
             elif not shown.moves or record["status"] not in GOOD:
                 shown.say(f"[{done}/{total}] {describe(record)}")

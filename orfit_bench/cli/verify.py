@@ -8,6 +8,7 @@ from typing import NamedTuple
 import click
 
 from orfit_bench.cli.output import say
+from orfit_bench.counts import describe_count
 from orfit_bench.jobs.files import ensure_regular
 from orfit_bench.jobs.journal import ENDING, read_entry
 
@@ -84,7 +85,7 @@ def _describe(path: Path) -> str:
         found = results.read(path)
         if "experiment" in found.attrs:
             return f"results of the experiment {found.attrs['experiment']}"
-        return f"results of {results_checks.checked(found, path).sizes['cell']} cells"
+        return f"results of {describe_count(results_checks.checked(found, path).sizes['cell'], 'cell')}"
     if start.startswith(b"{"):
         read_entry(path)
         return "an entry of a journal"

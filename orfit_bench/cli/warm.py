@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orfit_bench.cli.output import bar, describe_count
+from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.counts import describe_count
 from orfit_bench.errors import UnavailableError
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
     """
     reason = stream.probe()
     if reason is not None and not isinstance(reason, str):
-        yield f"probe() returned {type(reason).__name__}, want a text: empty if the data can be loaded"
+        yield f"probe() returned {type(reason).__name__}, want a string: empty if the data can be loaded"
     if reason:
         return
     if refused := _refused_settings(stream):

@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders, and digests of their contents."""
+"""Atomic writing of files and folders, digests of their contents, and the user's cache folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from orfit_bench.jobs import locks, system
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder of this package, which may not exist."""
+    import pooch  # slow to import
+
+    return Path(pooch.os_cache("orfit_bench"))
 
 
 def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:

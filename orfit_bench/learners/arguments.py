@@ -84,7 +84,7 @@ def dtype_name(dtype: DTypeLike) -> str:
 
 
 def require_complex_form(method: Method, settings: Settings, model: Model) -> None:
-    """TypeError if a method, or what it does on a model, is defined for real numbers only."""
+    """Raise TypeError if a method, or what it does on a model, is defined for real numbers only."""
     if method.kernel.has_complex_form is None:
         known = sorted(m.name for m in registry().methods.values() if m.kernel.has_complex_form)
         raise TypeError(f"{method.name} has no complex form; these methods have one: {', '.join(known)}")

@@ -40,7 +40,7 @@ def inputs(model: Model, w: Array, x: Array, layers: int) -> Sequence[Array]:
 
 
 def check(model: Model, J: Array, found: Shapes, taken_in: Sequence[Array], cut: float) -> bool:
-    """ValueError if gradients J (c, p) of a row are not products of the inputs of the layers and a row.
+    """Raise ValueError if gradients J (c, p) of a row are not products of the inputs of the layers and a row.
 
     Returns whether the row is evidence: gradients of zero agree with any inputs.
     """

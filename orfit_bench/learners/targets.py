@@ -115,7 +115,7 @@ def without_targets(
 
 
 def check_same_kind(labels: Sequence[Label], name: str) -> None:
-    """ValueError if the labels of several learners are of different kinds: True == 1, but they are two labels."""
+    """Raise ValueError if the labels of several learners are of different kinds: True == 1, but they are two labels."""
     if len(kinds := {type(label).__name__ for label in labels}) > 1:
         raise ValueError(f"{name}: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
 

@@ -19,9 +19,9 @@ import pluggy
 from orfit_bench import spec
 from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
-from orfit_bench.plugins.field_types import wrong_field
 from orfit_bench.plugins.printing import printed_on_stderr
 from orfit_bench.spec import LINEAR, SPEC_VERSION, Absent, Model, Override
+from orfit_bench.spec.part_types import wrong_values
 from orfit_bench.spec.result_names import RESULT_NAMES
 
 if TYPE_CHECKING:
@@ -244,6 +244,6 @@ def _checked(hook: str, offer: Any) -> Any:
                 f"hook metrics: the results have {name!r} already, for something that is not a metric: "
                 "choose another name"
             )
-        if wrong := wrong_field(item):
+        if wrong := next(wrong_values(item, "", {}), ""):
             raise TypeError(f"hook {hook}: {kind.__name__} {name!r}: {wrong}")
     return declared

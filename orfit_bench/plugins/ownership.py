@@ -13,18 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, camel_case
+from orfit_bench.plugins.hooks import DECLARED_TYPES
 from orfit_bench.spec import REFERENCE, Absent, Override
 
 Pair = tuple[str, str]
 """Backend and method."""
-SINGULAR = {
-    "methods": "method",
-    "backends": "backend",
-    "streams": "stream",
-    "metrics": "metric",
-    "experiments": "experiment",
-}
-"""The kind of the declarations of each hook, in the singular; the tables of `Registry` have the same names."""
 
 
 def resolve(plugins: Sequence[Plugin]) -> list[Plugin]:
@@ -71,12 +64,12 @@ def _taken_plugin_name(plugin: Plugin, others: Iterable[Plugin]) -> str:
 
 def _taken_name(plugin: Plugin, others: Sequence[Plugin]) -> str:
     """The reason why a declaration of the plugin has a taken name; empty if none has."""
-    for hook, kind in SINGULAR.items():
+    for hook in DECLARED_TYPES:
         names = Counter(item.name for item in plugin.offers.get(hook, ()))
         for name, times in names.items():
             owner = next((p.supplier for p in others if _supplies(p, hook, name)), "itself" if times > 1 else "")
             if owner:
-                return f"its {kind} {name!r} is already supplied by {owner}: uninstall one or rename"
+                return f"its {hook.removesuffix('s')} {name!r} is already supplied by {owner}: uninstall one or rename"
     return _taken_class_name(plugin, others)
 
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from orfit_bench.errors import PluginError, UnavailableError, suggest
-from orfit_bench.plugins import discovery, ownership
+from orfit_bench.plugins import discovery, hooks, ownership
 from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, place
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking, lacking_settings, missing_function
 from orfit_bench.spec.synonyms import suggest_method
 
-Name = TypeVar("Name", bound=Hashable)
 Declared = TypeVar("Declared")
 
 
-class Table(dict[Name, Declared]):
+class Table(dict[str, Declared]):
     """The declarations of one hook by name."""
 
     def __init__(self, kind: str, advice: str = "", suggest: Callable[[object, Iterable[str]], str] = suggest) -> None:
@@ -30,7 +29,7 @@ class Table(dict[Name, Declared]):
         self.missing = ""
         """The reason why declarations may be missing, as the end of a message."""
 
-    def find(self, name: Name) -> Declared:
+    def find(self, name: str) -> Declared:
         """Return a declaration by name. Raises ValueError that suggests the nearest name."""
         if not isinstance(name, str):
             raise TypeError(f"{self.kind}={name!r}: want a name (str)")
@@ -38,30 +37,24 @@ class Table(dict[Name, Declared]):
             raise ValueError(self._unknown(name))
         return self[name]
 
-    def __missing__(self, name: Name) -> Declared:
+    def __missing__(self, name: str) -> Declared:
         """Raise KeyError that suggests the nearest name."""
         raise KeyError(self._unknown(name))
 
-    def _unknown(self, name: Name) -> str:
-        return f"no {self.kind} {name!r}{self._suggest(name, map(str, self))}{self._advice}{self.missing}"
+    def _unknown(self, name: str) -> str:
+        return f"no {self.kind} {name!r}{self._suggest(name, self)}{self._advice}{self.missing}"
 
 
 class Registry:
     """Declarations of plugins by name; `orfit_bench.plugins.ownership` decides if two plugins claim the same name."""
 
     def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
-        self.methods: Table[str, Method] = Table("method", suggest=suggest_method)
-        self.backends: Table[str, Backend] = Table("backend", " Backends are distributions such as orfit-bench-numpy.")
-        self.streams: Table[str, Stream] = Table("stream")
-        self.metrics: Table[str, Metric] = Table("metric")
-        self.experiments: Table[str, Experiment] = Table("experiment")
-        self.tables: dict[str, Table[str, Any]] = {
-            "methods": self.methods,
-            "backends": self.backends,
-            "streams": self.streams,
-            "metrics": self.metrics,
-            "experiments": self.experiments,
-        }
+        self.methods: Table[Method] = Table("method", suggest=suggest_method)
+        self.backends: Table[Backend] = Table("backend", " Backends are distributions such as orfit-bench-numpy.")
+        self.streams: Table[Stream] = Table("stream")
+        self.metrics: Table[Metric] = Table("metric")
+        self.experiments: Table[Experiment] = Table("experiment")
+        self.tables: dict[str, Table[Any]] = {hook: getattr(self, hook) for hook in hooks.DECLARED_TYPES}
         """The tables by hook."""
         self.kernels: dict[tuple[str, str], Any] = {}
         self.plugins: list[Plugin] = []

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from orfit_bench.jobs.files import cache_folder
 from orfit_bench.plugins import loading_marks, trial_results
 from orfit_bench.plugins.trial_results import Tried
 
@@ -47,7 +48,7 @@ def tried(points: Iterable[EntryPoint]) -> Iterator[dict[EntryPoint, str]]:
         return
     available = trial_results.installed()
     keys = {point: trial_results.key_of(point, available) for point in points}
-    folder = trial_results.folder() / "loading"
+    folder = cache_folder() / "loading"
     failed = _failures(keys, loading_marks.take_left(folder))
     with loading_marks.marked(folder, (key for point, key in keys.items() if point not in failed)):
         yield failed

@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from orfit_bench.jobs.files import cache_folder, replace_text
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -51,13 +53,6 @@ class Tried(NamedTuple):
             return ""
         wait = f"{self.wait:.0f} s" if self.wait < 100 else f"{self.wait / 60:.0f} minutes"
         return f"{self.reason}; it is tried again after {wait}, or once its files or requirements change"
-
-
-def folder() -> Path:
-    """The user's cache folder of this package."""
-    import pooch
-
-    return Path(pooch.os_cache("orfit_bench"))
 
 
 def installed() -> dict[str, str]:
@@ -99,32 +94,19 @@ def key_of(point: EntryPoint, available: Mapping[str, str]) -> str:
 
 
 def _file() -> Path:
-    return folder() / "plugins.json"
+    return cache_folder() / "plugins.json"
 
 
 def read() -> dict[str, Tried]:
     """The stored results, by the keys of plugins; empty if the file is missing or damaged."""
-    with suppress(OSError, ValueError, TypeError):
-        return {key: Tried(str(r), float(date), float(s)) for key, (r, date, s) in _items(_file().read_text())}
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        stored = json.loads(_file().read_text()).items()
+        return {key: Tried(str(reason), float(date), float(seconds)) for key, (reason, date, seconds) in stored}
     return {}
-
-
-def _items(text: str) -> list[tuple[str, tuple[str, float, float]]]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise TypeError("want an object")
-    return list(found.items())
 
 
 def write(known: Mapping[str, Tried]) -> None:
     """Store the results; if that is impossible, plugins are tried again next time."""
-    text = json.dumps(dict(list(known.items())[-KEPT:]), indent=1)
     with suppress(OSError):
-        file = _file()
-        temporary = file.with_name(f"{file.name}.{os.getpid()}")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_text(text)
-            temporary.replace(file)
-        finally:
-            temporary.unlink(missing_ok=True)
+        _file().parent.mkdir(parents=True, exist_ok=True)
+        replace_text(_file(), json.dumps(dict(list(known.items())[-KEPT:]), indent=1))

@@ -21,6 +21,7 @@ from orfit_bench.conformance.result import (
     CheckResult,
     Report,
 )
+from orfit_bench.counts import describe_count
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 
@@ -104,7 +105,7 @@ def summary(report: Report, run: RunInfo) -> str:
     declared = matching if report.n_declared else ""
     if declared and not report.results:
         return f"{declared if report.passed else ''}{verdict}{only}."
-    found = f"{done} check{'s' * (done != 1)} ran on {devices} in {run.seconds:.1f} s: {counts}. "
+    found = f"{describe_count(done, 'check')} ran on {devices} in {run.seconds:.1f} s: {counts}. "
     return f"{found}{declared if report.passed else ''}{verdict}{only}."
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from orfit_bench.counts import describe_count
 from orfit_bench.report.table import grid
 from orfit_bench.tracking.comparison import Comparison, Verdict
 from orfit_bench.tracking.quantities import QUANTITIES
@@ -47,7 +48,7 @@ def summary(findings: Sequence[Comparison]) -> str:
     """The number of values by verdict."""
     counts = Counter(f.verdict for f in findings)
     known: tuple[Verdict, ...] = ("worse", "gone", "broken", "failing", "better", "new", "same", "n/a")
-    total = f"{len(findings)} value{'s' * (len(findings) != 1)}"
+    total = describe_count(len(findings), "value")
     return f"{total}: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from orfit_bench.bench.collection import runs
+from orfit_bench.counts import describe_count
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report import labels
 from orfit_bench.report import results_listings as listings
@@ -52,7 +53,7 @@ def _summary(results: xarray.Dataset) -> str:
     n_runs = len(set(runs(results))) if "run" in results.coords else 1
     merged = f" {n_runs} runs in one file." if n_runs > 1 else ""
     n = results.sizes["cell"]
-    return f"{n} cell{'s' * (n != 1)} (method, backend and stream): {statuses}. {protocols}; {dtypes}.{merged}"
+    return f"{describe_count(n, 'cell')} (method, backend and stream): {statuses}. {protocols}; {dtypes}.{merged}"
 
 
 def _sections(results: xarray.Dataset) -> Iterator[Section]:

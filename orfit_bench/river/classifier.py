@@ -195,6 +195,6 @@ def check_label(label: Any) -> None:
         is_missing = bool(label is None or label != label)  # NaN
     except TypeError:
         kind = type(label).__name__
-        raise TypeError(f"the label is {label!r}, of type {kind}: want a text, an integer or a boolean") from None
+        raise TypeError(f"the label is {label!r}, of type {kind}: want a string, an integer or a boolean") from None
     if is_missing:
-        raise ValueError(f"the label is {label}: want a text, an integer or a boolean; leave out the row")
+        raise ValueError(f"the label is {label}: want a string, an integer or a boolean; leave out the row")

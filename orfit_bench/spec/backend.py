@@ -17,10 +17,6 @@ REFERENCE = "numpy"
 """The backend with which the others are compared."""
 
 
-def _here() -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Backend:
     """A set of kernels on some hardware. Heavy libraries are imported when a function is called for the first time."""
@@ -34,7 +30,7 @@ class Backend:
     """Copy a host array to the backend, in C order."""
     asnumpy: Callable[[Array], NDArray[Any]] = np.array
     """Copy an array of the backend to host memory."""
-    probe: Callable[[], str] = _here
+    probe: Callable[[], str] = str
     """Why the backend is not available on this machine, with the remedy; empty if it is."""
     synchronize: Callable[[], None] = lambda: None
     """Wait until the device has finished all work."""

@@ -56,9 +56,15 @@ class Data:
     feature_names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """ValueError unless rows have targets, columns names, test rows the same shape, and tasks cover the rows.
+        """Check that the parts of the data fit together.
 
-        TypeError if rows cannot be taken by slices.
+        Raises
+        ------
+        ValueError
+            If a row has no target, only some columns have a name, test or validation rows have another shape than the
+            rows to learn, or tasks do not cover the rows.
+        TypeError
+            If rows cannot be taken by slices.
         """
         _check_slices("", self.X, self.y)
         n = len(self.X)
@@ -136,25 +142,25 @@ class Data:
 
 
 def _check_slices(part: str, X: Array, y: Array | None) -> None:
-    """TypeError unless rows can be taken from X, and from y if given, by slices."""
+    """Raise TypeError unless rows can be taken from X, and from y if given, by slices."""
     if wrong := without_slices("X", X) or without_slices("y", y):
         raise TypeError(f"{part}{wrong}")
 
 
 def _check_lengths(part: str, X: Array, y: Array | None) -> None:
-    """ValueError unless y, if given, has a target for each row."""
+    """Raise ValueError unless y, if given, has a target for each row."""
     if y is not None and len(y) != len(X):
         raise ValueError(f"{part}y: got {len(y)} targets, want {len(X)}, one for each row of X")
 
 
 def _check_names(names: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """ValueError unless there is a name for each column of X, or none at all."""
+    """Raise ValueError unless there is a name for each column of X, or none at all."""
     if names is not None and len(names) and len(shape) > 1 and len(names) != shape[1]:
         raise ValueError(f"feature_names: got {len(names)} names, want {shape[1]}, one for each column of X")
 
 
 def _check_part(name: str, part: RowsAndTargets, data: Data) -> None:
-    """ValueError unless test or validation rows have as many features and outputs as the rows to learn."""
+    """Raise ValueError unless test or validation rows have as many features and outputs as the rows to learn."""
     if not isinstance(part, (tuple, list)) or len(part) != 2:
         raise ValueError(f"{name}: got {type(part).__name__}, want a pair (X, y)")
     X, y = part
@@ -169,7 +175,7 @@ def _check_part(name: str, part: RowsAndTargets, data: Data) -> None:
 
 
 def refuse_empty(data: Data) -> None:
-    """ValueError if there are no rows to learn, or if a test or validation set is empty."""
+    """Raise ValueError if there are no rows to learn, or if a test or validation set is empty."""
     if not len(data.X):
         raise ValueError("X has no rows, want at least one")
     for name, part in (("test", data.test), ("validation", data.validation)):

@@ -27,7 +27,8 @@ class Kernel(Protocol):
     ============  =============================================================
 
     All other functions are optional: they compute the same results faster, except that fleets need `fleet_learn`. The
-    state s is changed in place; p holds the parameters of the steps. A kernel neither changes nor keeps its other
+    state s is changed in place; p holds the parameters of the steps (in shapes, p is
+    the number of parameters). A kernel neither changes nor keeps its other
     arguments. For a filter, Y may contain NaN, and p is a `FilterParams`.
 
     A module may define LACKS = {capability: why, "setting=value": why}, the allowed features that it leaves out

@@ -183,7 +183,7 @@ class Transition:
     def __post_init__(self) -> None:
         """Refuse functions that cannot be called, and a name that is no text."""
         if not (isinstance(self.name, str) and self.name):
-            raise TypeError(f"Transition: name={self.name!r}, want a text that saved states can name")
+            raise TypeError(f"Transition: name={self.name!r}, want a string that saved states can name")
         for what, function in (("function", self.function), ("jacobian", self.jacobian)):
             if not callable(function):
                 raise TypeError(f"Transition {self.name!r}: {what}={function!r}, want a function")

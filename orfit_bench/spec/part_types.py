@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 PLAIN: dict[str, Any] = {"str": str, "bool": (bool, np.bool_), "int": Integral}
+WORDS = {"str": "a string", "bool": "True or False", "int": "an integer"}
 SEQUENCE = re.compile(r"tuple\[(\w+), \.\.\.\]")
 
 
 def wrong_values(part: Any, name: str, classes: Mapping[str, type]) -> Iterator[str]:
-    """Messages about values of a part, such as "theory.cost=None, want a Cost".
+    """Messages about values of a part with this name, such as "theory.cost=None, want a Cost".
 
     Functions, mappings, strings, integers, booleans, these classes and tuples of them are checked, also within parts of
     these classes; other types are left to the code that uses them.
     """
     kinds, known = {**PLAIN, **classes}, tuple(classes.values())
-    declarations = [vars(kind).get("__annotations__", {}) for kind in type(part).__mro__]
-    for field, declared in {name: of for one in reversed(declarations) for name, of in one.items()}.items():
-        value, where = getattr(part, field), f"{name}.{field}"
+    declarations = [vars(kind).get("__annotations__", {}) for kind in reversed(type(part).__mro__)]
+    for field, declared in {name: of for one in declarations for name, of in one.items()}.items():
+        value, where = getattr(part, field), f"{name}.{field}" if name else field
         text = str(getattr(declared, "__forward_arg__", declared))  # a named tuple wraps its annotations
         wanted = text.removesuffix(" | None")
         if value is None and wanted != text:
@@ -43,6 +44,6 @@ def wrong_values(part: Any, name: str, classes: Mapping[str, type]) -> Iterator[
         elif wanted in kinds:
             named_tuple = wanted in classes and issubclass(kinds[wanted], tuple)
             if not isinstance(value, tuple if named_tuple else kinds[wanted]):
-                yield f"{where}={value!r}, want {'an' if wanted[0] in 'iI' else 'a'} {wanted}"
+                yield f"{where}={value!r}, want {WORDS.get(wanted) or f'a {wanted}'}"
             elif isinstance(value, known):
                 yield from wrong_values(value, where, classes)

@@ -66,7 +66,7 @@ class Stream:
     make: Callable[..., Data]
     settings: tuple[Setting, ...] = ()
     source: str = ""
-    probe: Callable[[], str] = lambda: ""
+    probe: Callable[[], str] = str
     files: Callable[[], list[Path]] = list
     offers: Offers = "numbers"
     configure: Callable[[Mapping[str, Any]], Stream] | None = None

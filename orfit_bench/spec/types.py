@@ -179,10 +179,13 @@ class Text(SettingType):
         """Any."""
         return "any"
 
+    def __str__(self) -> str:
+        return "a string"
+
     def check(self, value: object) -> str:
         """The value, a string."""
         if not isinstance(value, str):
-            raise TypeError("want a text")
+            raise TypeError(f"want {self}")
         return value
 
 
@@ -198,7 +201,7 @@ class Names(SettingType):
         return "any"
 
     def __str__(self) -> str:
-        return "a text or a list of different texts"
+        return "a string or a list of different strings"
 
     def check(self, value: object) -> list[str]:
         """The strings as a list."""

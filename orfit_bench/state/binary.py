@@ -136,7 +136,7 @@ def _check(view: memoryview) -> None:
 
 
 def check_portable(rule: StateRule) -> None:
-    """TypeError if functions of the user belong to a learner, which neither bytes nor pickles hold."""
+    """Raise TypeError if functions of the user belong to a learner, which neither bytes nor pickles hold."""
     for name, value in own_functions(rule).items():
         raise TypeError(
             f"{rule.method.name} with the {name} {value.name!r} cannot be pickled, since functions are not saved: "

@@ -70,7 +70,7 @@ def counts(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
 
 
 def check_header(head: Any, where: str) -> None:
-    """ValueError if the header has another format. Missing keys are found when they are read."""
+    """Raise ValueError if the header has another format. Missing keys are found when they are read."""
     if not isinstance(head, dict) or head.get("format") not in READ:
         got = head.get("format") if isinstance(head, dict) else head
         raise ValueError(f"{where}: state of format {got!r}, this version reads formats {', '.join(map(str, READ))}")

@@ -93,7 +93,7 @@ class StateLayout:
         return value
 
     def _check_shape(self, f: Field, value: Any) -> None:
-        """ValueError unless the start of a field has the lengths of its dimensions; the growing one is free."""
+        """Raise ValueError unless the start of a field has the lengths of its dimensions; the growing one is free."""
         got = (value.size, value.size) if isinstance(value, Diagonal) else np.shape(value)
         count = got[f.dims.index(self.grows)] if self.grows in f.dims and len(got) == len(f.dims) else 0
         if got != (want := self.shape(f.dims, count)):

@@ -173,7 +173,7 @@ def placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
 
 
 def _check_shape(layout: StateLayout, field: Field, fields: Mapping[str, Any], count: int) -> None:
-    """ValueError if a field does not have the shape that the layout gives it with this number of entries."""
+    """Raise ValueError if a field does not have the shape that the layout gives it with this number of entries."""
     if (shape := np.shape(fields[field.name])) != (want := layout.shape(field.dims, count)):
         raise ValueError(f"state: {field.name!r} has shape {shape}, want {want}")
 

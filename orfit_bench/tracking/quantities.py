@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from orfit_bench.errors import suggest
 from orfit_bench.tracking.workloads import FLOOR
 
 
@@ -38,19 +35,3 @@ QUANTITIES = {
 }
 LEARNER_TIMES = {"chunk_seconds": ("seconds_per_sample", "kernel_seconds_per_sample"), "latency": ("latency",)}
 """The timings of a learner and their quantities; quantities of one timing are measured in the same calls."""
-
-
-def tolerances(texts: Sequence[str]) -> dict[str, float]:
-    """Parse METRIC=SHARE. Raises ValueError for an unknown quantity, or a share that is not a number >= 0."""
-    found = {}
-    for text in texts:
-        name, _, share = (part.strip() for part in text.partition("="))
-        if name not in QUANTITIES:
-            raise ValueError(f"--tolerate {text}: no metric {name!r}{suggest(name, QUANTITIES)}")
-        try:
-            found[name] = float(share)
-        except ValueError:
-            found[name] = math.nan
-        if not found[name] >= 0:
-            raise ValueError(f"--tolerate {text}: want METRIC=SHARE, a relative change >= 0, as in latency=0.5")
-    return found

@@ -1,10 +1,13 @@
 """Kernels are compiled in several processes before cells are measured one by one."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.compilation import compile_ahead
-from orfit_bench.bench.runner import _with_compilation
+from orfit_bench.bench.isolation import Limits
+from orfit_bench.bench.runner import _run_cells
 
 SIZES = {"n": 70, "d": 4}
 
@@ -32,5 +35,7 @@ def test_they_count_as_the_first_use_of_that_cell_alone():
     records = {c.key: {"status": "ok", "seconds_compile": 1.0} for c in cells[:2]} | {
         cells[2].key: {"status": "failed"}
     }
-    run = _with_compilation(lambda work: ((k, dict(records[k])) for k in work), {cells[0].key: 2.0, cells[2].key: 3.0})
-    assert [record.get("seconds_compile") for _, record in run({c.key: c for c in cells})] == [3.0, 1.0, None]
+    executor = SimpleNamespace(run_all=lambda work, limits: ((k, dict(records[k])) for k in work))
+    compiled = {cells[0].key: 2.0, cells[2].key: 3.0}
+    found = _run_cells({c.key: c for c in cells}, executor, Limits(60.0), compiled, list)
+    assert [record.get("seconds_compile") for _, record in found] == [3.0, 1.0, None]

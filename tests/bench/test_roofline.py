@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from helpers.outcomes import created, table
 
 import orfit_bench as ob
-from orfit_bench.bench import Suite, limit, roofline, run
+from orfit_bench.bench import Suite, roofline, run
 from orfit_bench.bench.roofline import Roofline
 from orfit_bench.cli import main
 from orfit_bench.cli.warm import compile_kernel
@@ -101,20 +101,20 @@ class TestLimit:
 
     def test_is_the_time_of_the_declared_cost(self):
         lms = self.learned("lms", d=1000)
-        assert limit.throughput(lms, 10, FLAT) == pytest.approx(FLAT.bandwidth_at(8000) / (3 * 1000 * 8))
+        assert roofline.throughput_limit(lms, 10, FLAT) == pytest.approx(FLAT.bandwidth_at(8000) / (3 * 1000 * 8))
 
     def test_of_a_growing_state_is_that_of_its_mean_size(self):
-        one = limit.throughput(self.learned("icl", n=1, d=50), 1, FLAT)
-        ten = limit.throughput(self.learned("icl", n=10, d=50), 10, FLAT)
+        one = roofline.throughput_limit(self.learned("icl", n=1, d=50), 1, FLAT)
+        ten = roofline.throughput_limit(self.learned("icl", n=10, d=50), 10, FLAT)
         assert one > ten
 
     @pytest.mark.parametrize("more", [{"model": ob.MLP()}, {}])
     def test_is_unknown_for_other_models_and_unmeasured_machines(self, more):
-        assert limit.throughput(self.learned("lms", **more), 10, FLAT if more else None) is None
+        assert roofline.throughput_limit(self.learned("lms", **more), 10, FLAT if more else None) is None
 
     def test_no_cost_is_no_limit(self):
         free = Roofline({"1": np.inf}, {"float64": np.inf})
-        assert limit.throughput(self.learned("greedy"), 10, free) is None
+        assert roofline.throughput_limit(self.learned("greedy"), 10, free) is None
 
 
 def test_a_run_tells_its_share(cache, monkeypatch):
@@ -122,7 +122,7 @@ def test_a_run_tells_its_share(cache, monkeypatch):
     suite = Suite(methods=["lms"], backends=["numpy"], streams=["drift"], rows=[50])
     found = run(suite, isolate=False)
     learner = ob.create("lms").partial_fit(np.ones((1, int(found["d"].item()))), [1.0])
-    want = found["throughput"].item() / limit.throughput(learner, 1, FLAT)
+    want = found["throughput"].item() / roofline.throughput_limit(learner, 1, FLAT)
     assert found["share_of_limit"].item() == pytest.approx(want)
 
 

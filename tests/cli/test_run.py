@@ -252,5 +252,5 @@ def test_cells_that_are_not_taken_over_are_counted(tmp_path, monkeypatch):
     arguments = words("run --method lms --method rls --backend numpy --data rows.csv --target y --output r.nc")
     done = invoke(*arguments)
     assert done.exit_code == 0, done.output
-    assert done.stderr.startswith("finished cells that are not taken over: 1; of another run, or versions, ")
-    assert "not taken over" not in invoke(*arguments).stderr
+    assert done.stderr.startswith("1 stored cell not reused: of another run, or damaged, or the versions, ")
+    assert "not reused" not in invoke(*arguments).stderr

@@ -77,7 +77,7 @@ def test_streams_hold_what_they_offer(offers, y, test, found):
         (lambda: "no network", None),
         (lambda: 1 / 0, "raised ZeroDivisionError"),
         (lambda: sys.exit(3), "raised SystemExit: 3"),
-        (lambda: 5, "probe() returned int, want a text"),
+        (lambda: 5, "probe() returned int, want a string"),
     ],
 )
 def test_a_probe_that_fails_is_a_fault(probe, found):
@@ -208,7 +208,7 @@ def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
         ({"shapes": lambda d, c: ((4.0, 4), (5, c))}, "want a pair of integers (inputs, outputs) a layer"),
         ({"name": "linear"}, "the name 'linear' is that of the linear model, want another name"),
         ({"name": "mlp(3; tanh)"}, "the name 'mlp(3; tanh)' is that of an orfit_bench.MLP(...), want another name"),
-        ({"name": 3}, "its name is 3, want a text"),
+        ({"name": 3}, "its name is 3, want a string"),
         ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, source).tolist()}, None),
         ({"with_outputs": lambda w, d, source: w}, "with_outputs gives shape (21,) for two outputs, want (26,)"),
         ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, [0] * len(source))}, "is not zero"),

@@ -306,8 +306,8 @@ def test_parts_of_a_transition_are_checked():
     for given, message in (
         (("x", 3, abs), "Transition 'x': function=3, want a function"),
         (("x", abs, None), "Transition 'x': jacobian=None, want a function"),
-        ((3, abs, abs), "Transition: name=3, want a text"),
-        (("", abs, abs), "Transition: name='', want a text"),
+        ((3, abs, abs), "Transition: name=3, want a string"),
+        (("", abs, abs), "Transition: name='', want a string"),
     ):
         with pytest.raises(TypeError, match=message):
             ob.Transition(*given)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from helpers.commands import install
 
+from orfit_bench.jobs.files import cache_folder
 from orfit_bench.plugins import discovery, loading_marks, trial, trial_results
 from orfit_bench.plugins.trial_results import Tried
 
@@ -223,7 +224,7 @@ def test_a_plugin_that_later_ends_the_process_is_named_by_the_next(site, monkeyp
     assert reasons(site) == {}
     monkeypatch.setenv("FATAL", "yes")
     assert reasons(site) == {}
-    left = trial_results.folder() / "loading" / "999999999"
+    left = cache_folder() / "loading" / "999999999"
     left.write_text(f'["{trial_results.key_of(points(site)[0], trial_results.installed())}"]')
     assert reasons(site) == {"one": "its import ended the process with exit code 3"}
     assert not left.exists()

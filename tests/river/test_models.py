@@ -267,9 +267,9 @@ def test_a_table_names_the_feature_and_the_row():
 @pytest.mark.parametrize("label", [None, float("nan"), np.float64("nan")])
 def test_a_label_that_is_missing_is_refused(label):
     model = ESTIMATORS["class_rls"]()
-    with pytest.raises(ValueError, match=r"the label is (None|nan): want a text"):
+    with pytest.raises(ValueError, match=r"the label is (None|nan): want a string"):
         model.learn_one({"a": 1.0}, label)
-    with pytest.raises(ValueError, match=r"the label is (None|nan): want a text"):
+    with pytest.raises(ValueError, match=r"the label is (None|nan): want a string"):
         model.learn_many(pd.DataFrame({"a": [1.0]}), pd.Series([label], dtype=object))
     assert model.predict_proba_one({"a": 1.0}) == {}
 
@@ -277,7 +277,7 @@ def test_a_label_that_is_missing_is_refused(label):
 @pytest.mark.parametrize("label", [[1], np.array([1, 2]), (1, [2]), pd.NA])
 def test_a_label_that_cannot_be_a_key_is_refused(label):
     model = ESTIMATORS["softmax"]()
-    with pytest.raises(TypeError, match=r"the label is .*, of type (list|ndarray|tuple|NAType): want a text"):
+    with pytest.raises(TypeError, match=r"the label is .*, of type (list|ndarray|tuple|NAType): want a string"):
         model.learn_one({"a": 1.0}, label)
     assert model.predict_proba_one({"a": 1.0}) == {}
 

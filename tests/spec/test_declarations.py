@@ -73,11 +73,11 @@ def named(name):
         (lambda: declared(W, combine={"averages": "w"}), "combine.averages='w', want a tuple of str"),
         (lambda: declared(Field("w", ("output"), "")), "state.fields: Field.dims='output', want a tuple of str"),  # type: ignore[arg-type]
         (lambda: StateSpec(W), "state: fields=Field(name='w'"),  # type: ignore[arg-type]
-        (lambda: declared(W, kernel={"blocks": 1}), "kernel.blocks=1, want a bool"),
+        (lambda: declared(W, kernel={"blocks": 1}), "kernel.blocks=1, want True or False"),
         (lambda: declared(W, combine={"average_weights": 3}), "average_weights=3, want a mapping"),
         (lambda: declared(W, state={"lengths": 3}), "state.lengths=3, want a mapping"),
         (lambda: StateSpec((W,), warning=("w", "text")), "state: warning=('w', 'text'), want a PrecisionWarning"),  # type: ignore[arg-type]
-        (lambda: declared(Similar("w", ("parameter", "output"), 3)), "state.fields: Field.meaning=3, want a str"),  # type: ignore[arg-type]
+        (lambda: declared(Similar("w", ("parameter", "output"), 3)), "state.fields: Field.meaning=3, want a string"),  # type: ignore[arg-type]
         (
             lambda: declared(W, kernel={"weighting": Weighting("repetitions")}),
             "weights as repetitions need a setting 'step_size'",

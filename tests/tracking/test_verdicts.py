@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from helpers.gate import KEY, verdict
 
+from orfit_bench.cli.shares import parse_shares
 from orfit_bench.tracking import environment, gate, retries
 from orfit_bench.tracking.commit_process import MeasureError, MissingError
 from orfit_bench.tracking.comparison import classify
 from orfit_bench.tracking.interleaving import interleaved
-from orfit_bench.tracking.quantities import QUANTITIES, tolerances
+from orfit_bench.tracking.quantities import QUANTITIES
 
 
 class TestVerdict:
@@ -47,10 +48,12 @@ class TestVerdict:
         assert verdict("peak_bytes", broken, broken) == verdict("peak_bytes", broken, gone) == "failing"
         assert classify("peak_bytes", KEY, (1.0, broken), {}).is_regression
 
-    @pytest.mark.parametrize("text", ["nonsense=0.1", "peak_bytes", "peak_bytes=much", "peak_bytes=-1"])
+    @pytest.mark.parametrize(
+        "text", ["nonsense=0.1", "peak_bytes", "peak_bytes=much", "peak_bytes=-1", "peak_bytes=nan"]
+    )
     def test_wrong_tolerances(self, text):
         with pytest.raises(ValueError, match="--tolerate"):
-            tolerances([text])
+            parse_shares([text], QUANTITIES, "latency=0.5")
 
     def test_more_is_worse_throughout(self):
         assert all(verdict(name, 1.0, 100.0) == "worse" for name in QUANTITIES)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from orfit_bench.errors import UnavailableError
+from orfit_bench.jobs.files import cache_folder
 from orfit_bench.spec.data import Array, Pair
 
 URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
@@ -63,9 +64,7 @@ def _names(part: str) -> list[str]:
 
 
 def _cache() -> Path:
-    import pooch
-
-    return Path(pooch.os_cache("orfit_bench")) / "mnist"
+    return cache_folder() / "mnist"
 
 
 def _find(name: str) -> Path | None:

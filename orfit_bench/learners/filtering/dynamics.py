@@ -215,7 +215,7 @@ def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostA
 
 
 def refuse_no_covariance(array: HostArray, name: str, has_rows: bool) -> None:
-    """ValueError if an entry is not a covariance; it names the first such row if each row has an entry."""
+    """Raise ValueError if an entry is not a covariance; it names the first such row if each row has an entry."""
     for row, entry in enumerate(array if _defect(array) else ()):
         if defect := _defect(entry[None]):
             where = f" in row {row}" if has_rows else ""

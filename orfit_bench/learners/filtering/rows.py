@@ -61,7 +61,7 @@ def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArr
 
 
 def _check_quotients(each: HostArray, found: HostArray, weights: HostArray) -> None:
-    """ValueError if a weight makes a variance infinite, or zero, as if the row had no noise."""
+    """Raise ValueError if a weight makes a variance infinite, or zero, as if the row had no noise."""
     of_row = tuple(range(1, each.ndim))
     infinite: HostArray = np.asarray(~np.isfinite(found).all(axis=of_row))
     lost: HostArray = infinite | ((each != 0) & (found == 0)).any(axis=of_row)

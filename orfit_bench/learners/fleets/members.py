@@ -166,7 +166,7 @@ def _equal(one: object, other: object) -> bool:
 
 
 def check_same_rule(a: Rule, b: Rule) -> None:
-    """ValueError if two learners cannot be members of one fleet."""
+    """Raise ValueError if two learners cannot be members of one fleet."""
     for what, one, other in (
         ("method", a.method.name, b.method.name),
         ("backend", a.backend.name, b.backend.name),

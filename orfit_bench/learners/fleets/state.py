@@ -136,7 +136,7 @@ def from_states(members: Members, states: Sequence[LearnerState], known: tuple[L
 
 
 def check_same_sizes(one: Sizes, other: Sizes) -> None:
-    """ValueError if learners have different features or outputs."""
+    """Raise ValueError if learners have different features or outputs."""
     if one != other:
         raise ValueError(
             f"fleet: the learners differ in features or outputs: {_described(one)} and {_described(other)}"
