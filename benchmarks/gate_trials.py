@@ -141,7 +141,7 @@ def gate(repository: Path, *arguments: str) -> tuple[int, list[dict[str, object]
     output = repository.parent / "gate.json"
     output.unlink(missing_ok=True)
     begin = time.perf_counter()
-    command = [sys.executable, "-m", "orfit_bench", "gate", "base", "HEAD", *arguments, "--output", str(output)]
+    command = [sys.executable, "-m", "orfit_bench", "gate", "base", "HEAD", *arguments, "--json", str(output)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, env=environment, check=False)
     if not output.exists():

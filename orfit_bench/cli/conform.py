@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import bar, say, say_command, show, with_wide
+from orfit_bench.cli.output import bar, check_outputs, say, say_command, show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs import timeouts
-from orfit_bench.jobs.files import ensure_writable, replace
+from orfit_bench.jobs.files import replace
 
 if TYPE_CHECKING:
     from orfit_bench.conformance import CheckResult, Report, export
@@ -112,7 +111,7 @@ def conform_command(
     Exit status: 0 if all checks passed or failed as expected; 1 if a check failed, an expected failure passed, or too
     few checks ran; 2 for a usage error; 3 if a method is unproven, unless --allow-unproven is given.
     """
-    _refuse([path for path in (as_json, as_junit, as_page) if path])
+    check_outputs({"--json": as_json, "--junit": as_junit, "--markdown": as_page})
     from orfit_bench.conformance import export
     from orfit_bench.conformance.isolated import conform_isolated
     from orfit_bench.jobs.processes import BLAS_THREADS
@@ -151,14 +150,6 @@ def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
     methods = dict.fromkeys(method for _, method in pairs)
     found = {one.name: one for method in methods for one in checks_of(method)}
     show(checks_table([one for one in found.values() if not chosen["only"] or one.name in chosen["only"]]))
-
-
-def _refuse(paths: list[Path]) -> None:
-    """Raise OSError or ValueError, before anything runs, if an output file cannot be written."""
-    for path in paths:
-        ensure_writable(path)
-    if len({os.path.realpath(path) for path in paths}) < len(paths):
-        raise ValueError("--json, --junit and --markdown: two of them name the same file; give each its own")
 
 
 def _write(path: Path | None, data: bytes) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from orfit_bench.cli.output import bar, show, with_wide
+from orfit_bench.cli.output import bar, check_outputs, show, with_wide
 from orfit_bench.cli.shares import parse_shares
-from orfit_bench.jobs.files import ensure_writable, replace_text
+from orfit_bench.jobs.files import replace_text
 
 PROFILES = ("quick", "full")
 
@@ -37,22 +37,23 @@ PROFILES = ("quick", "full")
     help="Relative change of a metric to ignore, e.g. 0.5 for 50 %; may be repeated.",
 )
 @click.option(
-    "--output",
+    "--json",
+    "as_json",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Also write the changes (.md) or all measurements (.json) to this file.",
+    help="Also write all measurements to this JSON file.",
 )
 @click.option(
     "--markdown",
     type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write a comment for a pull request; its text is always the same if nothing changed.",
+    metavar="PATH",
+    help="Also write the changes to this Markdown file, as a comment for a pull request.",
 )
 @click.option("--bisect", is_flag=True, help="After a regression, find the first commit that has it.")
 @with_wide
 def gate_command(
     base: str, head: str, profile: str, methods: Sequence[str], backends: Sequence[str], shares: Sequence[str],
-    output: Path | None, markdown: Path | None, bisect: bool,
+    as_json: Path | None, markdown: Path | None, bisect: bool,
 ) -> None:  # fmt: skip
     """Compare two commits of the current repository for regressions.
 
@@ -93,12 +94,9 @@ def gate_command(
     from orfit_bench.tracking.gate import Gate
     from orfit_bench.tracking.quantities import QUANTITIES
 
-    if output is not None and output.suffix not in (".md", ".json"):
-        raise ValueError(f"{output}: want a file ending in .md or .json")
     tolerated = parse_shares(shares, QUANTITIES, "latency=0.5")
     root = repository(Path.cwd())
-    for file in filter(None, (output, markdown)):
-        ensure_writable(file)
+    check_outputs({"--json": as_json, "--markdown": markdown})
     with bar() as shown:
         shown.update(0, 1, "installing both commits")
         before, after = environments(root, base, head)
@@ -111,10 +109,8 @@ def gate_command(
         show(report.findings_table(found))
     for line in (*report.notes(found), report.summary(found)):
         show(line)
-    if output is not None:
-        written = report.as_markdown if output.suffix == ".md" else report.as_json
-        text = written(found, before.commit[:12], after.commit[:12])
-        replace_text(output, text)
+    if as_json is not None:
+        replace_text(as_json, report.as_json(found, before.commit[:12], after.commit[:12]))
     if markdown is not None:
         replace_text(markdown, report.as_markdown(found, before.commit[:12], after.commit[:12]))
     if bisect:

@@ -8,11 +8,14 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+
+from orfit_bench.jobs.files import ensure_writable
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -56,6 +59,15 @@ def _keep_columns(context: click.Context, option: click.Parameter, value: tuple[
 
 def _remember_wide(context: click.Context, option: click.Parameter, value: bool) -> None:
     context.meta[WIDE] = value
+
+
+def check_outputs(files: Mapping[str, Path | None]) -> None:
+    """Raise OSError or ValueError if an output file, given by its option, cannot be written."""
+    given = {option: path for option, path in files.items() if path is not None}
+    for path in given.values():
+        ensure_writable(path)
+    if len({os.path.realpath(path) for path in given.values()}) < len(given):
+        raise ValueError(f"{', '.join(given)}: two of them name the same file; give each its own")
 
 
 def width_of(err: bool = False) -> int | None:

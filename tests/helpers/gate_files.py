@@ -81,7 +81,7 @@ def value(folder: Path) -> str:
 
 
 def _gate(base: str, head: str) -> None:
-    arguments = [base, head, "--output", "gate.json", "--markdown", "gate.md"]
+    arguments = [base, head, "--json", "gate.json", "--markdown", "gate.md"]
     gate_command.main(arguments, standalone_mode=False)
 
 

@@ -316,7 +316,7 @@ def test_gate_in_the_repository_of_a_plugin(tmp_path, monkeypatch):
     monkeypatch.chdir(mine)
     same = CliRunner().invoke(main, ["gate", "HEAD~2", "HEAD~1"])
     assert same.exit_code == 0, same.output
-    worse = CliRunner().invoke(main, ["gate", "HEAD~1", "--output", "gate.json"])
+    worse = CliRunner().invoke(main, ["gate", "HEAD~1", "--json", "gate.json"])
     assert worse.exit_code == 1, worse.output
     found = json.loads((mine / "gate.json").read_text())["findings"]
     bad = [(f["method"], f["backend"], f["metric"]) for f in found if f["verdict"] == "worse"]

@@ -99,5 +99,6 @@ class TestMistakes:
         assert "the root of" in self.stated("main")
         assert not [p for p in (repository / environment.FOLDER).iterdir() if p.name != ".gitignore"]
 
-    def test_other_endings_of_the_output(self):
-        assert "want a file ending in .md or .json" in self.stated("main", "--output", "gate.txt")
+    def test_one_file_for_two_outputs(self, repository, monkeypatch):
+        monkeypatch.chdir(repository)
+        assert "two of them name the same file" in self.stated("main", "--json", "gate.x", "--markdown", "./gate.x")
