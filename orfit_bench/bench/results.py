@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.bench.digests import decode, encode, is_intact
+from orfit_bench.bench.netcdf import decode, encode, is_intact
 from orfit_bench.bench.results_checks import checked
 from orfit_bench.bench.variables import COORDINATES, FORMAT, NUMBERS, SERIES
 from orfit_bench.jobs import system

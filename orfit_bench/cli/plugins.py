@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def plugins() -> Registry:
     """Return the registry. Broken plugins are reported on stderr; with --strict-plugins they raise PluginError."""
-    from orfit_bench.plugins.printing import written_on_stderr
+    from orfit_bench.plugins.redirection import written_on_stderr
     from orfit_bench.plugins.registry import registry
 
     with written_on_stderr():

@@ -150,9 +150,10 @@ def export_command(file: Path, output: Path) -> None:
     The ending of OUTPUT selects the format: .csv, .parquet (requires pyarrow) or .md. Trajectories and error matrices
     are not exported; they are available in the netCDF file.
     """
-    from orfit_bench.bench import collection, load
+    from orfit_bench.bench import load
+    from orfit_bench.bench.export import export
 
     plugins()
     ensure_distinct(file, output)
-    collection.export(load(file), output)
+    export(load(file), output)
     say(f"Written: {output}")

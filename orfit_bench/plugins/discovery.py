@@ -19,7 +19,7 @@ import pluggy
 from orfit_bench import spec
 from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
-from orfit_bench.plugins.printing import printed_on_stderr
+from orfit_bench.plugins.redirection import printed_on_stderr
 from orfit_bench.spec import LINEAR, SPEC_VERSION, Absent, Model, Override
 from orfit_bench.spec.part_types import wrong_values
 from orfit_bench.spec.result_names import RESULT_NAMES

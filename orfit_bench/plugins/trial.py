@@ -30,7 +30,7 @@ IN_TRIAL = "ORFIT_BENCH_IN_TRIAL"
 """Environment variable that is set in trial processes. They find only this package's own plugin."""
 LAST = 200
 """Number of characters from the end of a plugin's output that are part of the reason."""
-MODULE = "orfit_bench.plugins.importing"
+MODULE = "orfit_bench.plugins.trial_process"
 ENDS = "ends"
 """What a trial process prints after the number of an entry point whose import has started threads."""
 
@@ -82,7 +82,7 @@ def _try(points: list[EntryPoint]) -> dict[EntryPoint, Tried]:
 
 
 def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
-    """The number of entry points imported in one process, and why the next failed; `importing` defines the output."""
+    """The number of entry points imported in one process, and why the next failed; see `trial_process`."""
     import subprocess
     from tempfile import TemporaryFile
 

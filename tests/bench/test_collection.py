@@ -11,6 +11,7 @@ from helpers.suites import suite
 
 from orfit_bench.bench import collection, comparison, load, results, run
 from orfit_bench.bench.cell import make_record
+from orfit_bench.bench.export import export
 from orfit_bench.plugins.registry import registry
 
 
@@ -137,14 +138,14 @@ class TestMerge:
 
 class TestExport:
     def test_csv_holds_every_number(self, measured, tmp_path):
-        collection.export(measured, tmp_path / "r.csv")
+        export(measured, tmp_path / "r.csv")
         rows = list(csv.DictReader((tmp_path / "r.csv").read_text().splitlines()))
         assert [row["method"] for row in rows] == list(measured["method"].values)
         assert [float(row["test_error"]) for row in rows] == measured["test_error"].values.tolist()
         assert set(registry().metrics) <= set(rows[0])
 
     def test_markdown_is_a_table(self, measured, tmp_path):
-        collection.export(measured, tmp_path / "r.md")
+        export(measured, tmp_path / "r.md")
         head, rule, *rows = [line.strip("| ").split(" | ") for line in (tmp_path / "r.md").read_text().splitlines()]
         assert len(rows) == 2
         assert {len(head), len(rule), *map(len, rows)} == {len(head)}
@@ -153,7 +154,7 @@ class TestExport:
     def test_markdown_keeps_a_cell_in_its_row(self, measured, tmp_path):
         names = np.array(["a\nb|c<i>\\", "d"])
         measured = measured.assign(forgetting=("cell", [np.nan, 1.0]))
-        collection.export(measured.assign_coords(backend=("cell", names)), tmp_path / "r.md")
+        export(measured.assign_coords(backend=("cell", names)), tmp_path / "r.md")
         lines = (tmp_path / "r.md").read_text().splitlines()
         assert len(lines) == 4
         assert "| a<br>b\\|c\\<i>\\\\ |" in lines[2]
@@ -162,7 +163,7 @@ class TestExport:
 
     def test_parquet(self, measured, tmp_path):
         pytest.importorskip("pyarrow")
-        collection.export(measured, tmp_path / "r.parquet")
+        export(measured, tmp_path / "r.parquet")
         assert list(pandas.read_parquet(tmp_path / "r.parquet")["method"]) == list(measured["method"].values)
 
     def test_another_ending(self, measured, tmp_path):
