@@ -15,22 +15,21 @@ import numpy as np
 
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Bound, LearnerState
+from orfit_bench.tables.integers import largest_safe
 
 if TYPE_CHECKING:
     from orfit_bench.learners.parameters import SetStep
     from orfit_bench.learners.rule import Rule
 
 FLOATS = (float, np.floating)
-MAX_INTEGER = 2**53
-"""Integers up to this size are exact as float64; the general path refuses larger ones."""
 WITHIN_HOURS = 2**32
 """Number of single-row calls that takes more than an hour; longer sums are checked at the next chunk."""
 
 
-def is_exact(y: object) -> bool:
-    """Whether y is an integer that float64 holds."""
+def is_exact(y: object, safe: int) -> bool:
+    """Whether y is an integer of at most `largest_safe` of the learner's dtype; the general path refuses others."""
     is_integer = type(y) is int or (isinstance(y, np.integer) and not isinstance(y, np.timedelta64))
-    return is_integer and bool(-MAX_INTEGER <= y <= MAX_INTEGER)  # type: ignore[operator]  # of an integer
+    return is_integer and bool(-safe <= y <= safe)  # type: ignore[operator]  # of an integer
 
 
 def bind(rule: Rule, state: LearnerState, p: Any) -> bool:
@@ -132,11 +131,11 @@ def _bind_row(
         (rule.dtype.itemsize,),
         np.ndarray,
     )
-    permit, give_permit = state.permit, state.permit.append
+    permit, give_permit, safe = state.permit, state.permit.append, largest_safe(rule.dtype)
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
         if not isinstance(y, FLOATS):
-            if not is_exact(y):
+            if not is_exact(y, safe):
                 return False
             y = float(y)  # type: ignore[arg-type]  # of an integer
         if (

@@ -12,6 +12,7 @@ import numpy as np
 from orfit_bench.learners.bound_rows import bind, is_exact
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
+from orfit_bench.tables.integers import largest_safe
 
 if TYPE_CHECKING:
     from orfit_bench.learners.rule import Rule
@@ -29,7 +30,7 @@ class SingleRow:
         self._rule, self._layout, self._dtype = rule, rule.layout(sizes), rule.dtype
         self._kernel = rule.kernel_for(sizes, None)
         self._n_features, self._n_outputs, self._y_is_1d = sizes
-        self._largest = float(np.finfo(rule.dtype).max)
+        self._largest, self._safe = float(np.finfo(rule.dtype).max), largest_safe(rule.dtype)
         self._validate, self._checks_x = rule.method.kernel.validate_rows, not rule.kernel_checks_rows
         self._gradients = self._layout.sizes["gradients"]
         self._is_dynamic = rule.is_dynamic(sizes)
@@ -69,7 +70,7 @@ class SingleRow:
     def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
         if self._y_is_1d:
-            if not isinstance(y, (float, np.floating)) and not is_exact(y):
+            if not isinstance(y, (float, np.floating)) and not is_exact(y, self._safe):
                 return self._dtype.kind == "c" and self._learn_complex(state, x, y)
             number = float(y)  # type: ignore[arg-type]  # of a number
             if not -self._largest <= number <= self._largest:

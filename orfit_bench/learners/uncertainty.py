@@ -90,7 +90,7 @@ def _variances(rule: Rule, state: LearnerState, J: Array) -> Array:
     """The diagonal (q,) of J P J', for noise of variance 1 at the next row."""
     scale, xp = scale_of(rule, state.n_steps), rule.namespace
     if (R := _information_root(rule, state)) is not None:
-        return xp.asarray((_divide_by_root(rule, J, R, scale) ** 2).sum(axis=1))
+        return rule.place((_divide_by_root(rule, J, R, scale) ** 2).sum(axis=1).astype(rule.dtype))
     return scale * xp.sum(_covariance_product(rule, state, J) * J, axis=1)
 
 

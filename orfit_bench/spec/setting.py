@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.schedules import Schedule
+from orfit_bench.schedules import Constant, Schedule
 from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import SettingType
 
@@ -94,7 +94,8 @@ def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, 
 def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping[str, Any], dtype: Any) -> None:
     """Raise ValueError for a number that is infinite, zero or out of range in a dtype, but not in float64.
 
-    This holds for numbers, and for the first value of a schedule, which may become zero, since those of late steps do.
+    This holds for numbers, constant schedules, and the first value of other schedules, which may become zero, since
+    those of late steps do.
     A matrix is refused if a variance, or a single number, becomes zero; infinite entries are refused where they are
     placed on the backend.
     """
@@ -109,7 +110,8 @@ def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping
             lost = zero & _must_not_vanish(setting, given)
         else:
             fits = np.array([bool(np.isfinite(number)) and _accepts(setting, float(number)) for number in kept], bool)
-            lost = ~fits & ~zero if isinstance(value, Schedule) else ~fits | zero
+            varies = isinstance(value, Schedule) and not isinstance(value, Constant)
+            lost = ~fits & ~zero if varies else ~fits | zero
         if lost.any():
             place = tuple(np.argwhere(lost)[0].tolist())
             entry = f"[{', '.join(map(str, place))}]" if is_matrix and place else ""

@@ -38,7 +38,7 @@ def test_undamaged_files_are_described(files):
     assert described == [
         "ok, a state of lms with 3 arrays",
         "ok, the bytes of a state of lms",
-        "ok, results of 1 cells",
+        "ok, results of 1 cell",
         "ok, an entry of a journal",
     ]
 

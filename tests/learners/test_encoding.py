@@ -71,3 +71,8 @@ def test_a_long_chunk_teaches_what_short_ones_do():
         short.partial_fit(X[begin : begin + 100], y[begin : begin + 100])
     assert long.classes_.tolist() == short.classes_.tolist()
     np.testing.assert_allclose(long.predict_proba(X), short.predict_proba(X), atol=1e-12)
+
+
+def test_probabilities_have_the_dtype_of_the_learner():
+    learner = ob.create("class_rls", dtype="float32").partial_fit(np.eye(2), ["a", "b"])
+    assert learner.predict_proba(np.eye(2)).dtype == np.float32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -234,6 +235,18 @@ def test_integers_that_would_be_rounded_are_refused(dtype: str) -> None:
             with pytest.raises(ValueError, match=rf"X\[0, 1\] = {value} would be rounded: {dtype} holds"):
                 learner.partial_fit(rows, [1])
     assert learner.n_samples_seen_ == 1
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("method", ["rls", "kalman", "lms"])
+def test_integer_targets_that_would_be_rounded_are_refused_by_every_row(method: str, dtype: str) -> None:
+    limit, x = 2 ** (np.finfo(dtype).nmant + 1), np.ones(2, dtype)
+    learner = ob.create(method, dtype=dtype).partial_fit([[1.0, 2.0]], [1.0])
+    for value in (limit + 1, -limit - 1, np.int64(limit + 1)):
+        for learn in (partial(learner.learn_one, x, value), partial(learner.partial_fit, [x], np.array([value]))):
+            with pytest.raises(ValueError, match=rf"y\[0\] = {value} would be rounded: {dtype} holds"):
+                learn()
+    assert learner.learn_one(x, 2 * limit).n_samples_seen_ == 2
 
 
 def test_masked_rows_in_a_list_are_refused() -> None:

@@ -187,6 +187,14 @@ def test_a_weight_that_makes_noise_zero_is_refused():
     np.testing.assert_allclose(exact.partial_fit([[1.0]], [3.0], sample_weight=[2.0]).predict([[1.0]]), 3.0)
 
 
+def test_a_weight_that_makes_noise_infinite_in_float32_is_named():
+    learner = ob.create("kalman", backend="numpy", dtype="float32")
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] is 1e-45: the variance of the noise.* is infinite"):
+        learner.partial_fit(X[:1], y[:1], sample_weight=[1e-45])
+    with pytest.raises(ValueError, match=r"observation_noise\[0\] = 1e\+45 overflows float32"):
+        learner.partial_fit(X[:1], y[:1], observation_noise=[1e45], sample_weight=[1.0])
+
+
 def test_weights_too_small_for_the_dtype_count_as_zero():
     learner = ob.create("rls", backend="numpy", dtype="float32").partial_fit(X[:5], y[:5])
     before = weights_of(learner)

@@ -172,6 +172,7 @@ def test_schedules_that_cannot_be_saved_are_refused(make, message):
 @pytest.mark.parametrize(
     ("method", "settings", "message"),
     [
+        ("lms", {"step_size": 1e-60}, r"lms: step_size=1e-60 is 0.0 in float32: want a number in \(0, inf\)"),
         ("rls", {"ridge": 1e-60}, r"rls: ridge=1e-60 is 0.0 in float32: want a number in \[0, inf\) that it holds"),
         ("lms", {"step_size": ob.schedules.power(1e51, 0.5)}, "step_size=1e.51 is inf in float32"),
         ("nlms", {"eps": 1e40}, "nlms: eps=1e.40 is inf in float32"),

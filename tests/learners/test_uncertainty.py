@@ -185,6 +185,12 @@ def test_the_likelihood_needs_no_setting_of_a_certain_name(decay):
         np.testing.assert_allclose(*stds, rtol=1e-9)
 
 
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_deviations_have_the_dtype_of_the_learner(form):
+    learner = ob.create("rls", dtype="float32", form=form).partial_fit(np.eye(2), [1.0, 2.0])
+    assert [a.dtype for a in learner.predict(np.eye(2), return_std=True)] == [np.float32, np.float32]
+
+
 @pytest.mark.parametrize(("noise", "held"), [(1e80, "inf"), (1e-100, "0.0")])
 def test_noise_that_single_precision_loses_is_refused(noise: float, held: str) -> None:
     rls = ob.create("rls", backend="numpy", dtype="float32").partial_fit(np.eye(2), [1.0, 2.0])

@@ -103,7 +103,8 @@ def test_texts_that_are_not_in_utf_8_are_called_so(tmp_path: Path) -> None:
 def test_a_method_that_learns_none_of_several_files_shows_what_their_target_may_be(tmp_path: Path) -> None:
     streams = [Stream.from_file(written(tmp_path, name, "a,y\n1,x\n2,z\n"), "y") for name in ("a.csv", "b.csv")]
     with pytest.raises(
-        ValueError, match=r"'rls' \(regression\) cannot learn from file: .* one of numbers for regression"
+        ValueError,
+        match=r"'rls' \(regression\) cannot learn from file: .*a\.csv has strings as targets\. Regression",
     ):
         run(Suite(["rls"], ["numpy"], streams), isolate=False, progress=None)
 

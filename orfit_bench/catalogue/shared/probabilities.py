@@ -14,7 +14,7 @@ def nearest_distributions(scores: Array) -> Array:
     subtracts the same number from all, so that the positive ones add up to 1.
     """
     descending = np.sort(scores, axis=1)[:, ::-1]
-    excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, scores.shape[1] + 1)
+    excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, scores.shape[1] + 1, dtype=scores.dtype)
     last = (descending > excess).sum(axis=1) - 1
     found = np.maximum(scores - np.take_along_axis(excess, last[:, None], axis=1), 0.0)
     return np.asarray(found / found.sum(axis=1, keepdims=True))

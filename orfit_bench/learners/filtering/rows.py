@@ -37,17 +37,17 @@ def read_rows(
     given = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, given, block)
     if sample_weight is not None:
         weights = weighting.validate(sample_weight, rule, rows.X.shape[:1], X)
-        noise = _divide_noise(rule.settings["observation_noise"], given.observation_noise, weights)
+        noise = _divide_noise(rule, given.observation_noise, weights)
         rows = rows._replace(Y=_without_targets(rule, rows.Y, weights == 0))
         given = given._replace(observation_noise=noise)
     return rows._replace(inputs=rule.step_inputs(rows.sizes, given, rows.X.shape[0], block))
 
 
-def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArray:
+def _divide_noise(rule: FilterRule, noise: object, weights: HostArray) -> HostArray:
     """The variances of the rows, those given or those of the setting, divided by the weights."""
     rows = len(weights)
     if noise is None:
-        of_all = np.asarray(setting, float)
+        of_all = np.asarray(rule.settings["observation_noise"], float)
         each = np.broadcast_to(of_all, (rows, *of_all.shape))
     else:
         each = validation.numbers(noise, "observation_noise", np.dtype(float))
@@ -56,14 +56,15 @@ def _divide_noise(setting: object, noise: object, weights: HostArray) -> HostArr
     divisor = np.where(weights > 0, weights, 1.0).reshape(rows, *[1] * (each.ndim - 1))
     with np.errstate(over="ignore"):
         found = np.asarray(each / divisor)
-    _check_quotients(each, found, weights)
+    with np.errstate(over="ignore"):
+        _check_quotients(each.astype(rule.dtype), found.astype(rule.dtype), weights)
     return found
 
 
 def _check_quotients(each: HostArray, found: HostArray, weights: HostArray) -> None:
     """Raise ValueError if a weight makes a variance infinite, or zero, as if the row had no noise."""
     of_row = tuple(range(1, each.ndim))
-    infinite: HostArray = np.asarray(~np.isfinite(found).all(axis=of_row))
+    infinite: HostArray = np.asarray((np.isfinite(each) & ~np.isfinite(found)).any(axis=of_row))
     lost: HostArray = infinite | ((each != 0) & (found == 0)).any(axis=of_row)
     if lost.any():
         row = int(lost.argmax())

@@ -99,7 +99,8 @@ def test_underflowing_weights_do_not_change_the_average(data):
     weights_ = {"power": {"eta0": 1.0, "power": 2000.0}}
     learner = ob.create("sgd", averaging="weighted", weights=weights_, initial_weights=np.ones(4)).partial_fit(X, y)
     np.testing.assert_array_equal(weights(learner, "average")[:, 0], np.ones(4))  # a_1 is the only weight
-    none = ob.create("sgd", averaging="weighted", weights=1e-60, dtype="float32").partial_fit(X, y)
+    zero = {"power": {"eta0": 1e-60, "power": 1.0}}
+    none = ob.create("sgd", averaging="weighted", weights=zero, dtype="float32").partial_fit(X, y)
     np.testing.assert_allclose(none.predict(X), X @ weights(none)[:, 0], rtol=1e-5)
 
 

@@ -43,6 +43,23 @@ def test_step_is_the_mean_subgradient_of_each_output(loss, dtype, data):
     np.testing.assert_allclose(weights(learner), w, atol=1e-14 if dtype == "float64" else 1e-5)
 
 
+@pytest.mark.parametrize("more", [{}, {"momentum": 0.5}, {"radius": 1e38}, {"averaging": "uniform"}, {"batch_size": 2}])
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_gradient_that_overflows_is_scaled_by_the_step_size_first(outputs, backend, more):
+    """The gradient is -1e40, the step 1e-10 times as much; float32 ends at 3e38."""
+    if backend == "numba":
+        pytest.importorskip("numba")
+    X, Y = np.full((2, 1), 1e20), np.full((2, outputs), 1e20)
+    learner = ob.create("sgd", backend=backend, dtype="float32", step_size=1e-10, **more)
+    learner.step(X, Y) if more.get("batch_size") else learner.partial_fit(X[:1], Y[:1])
+    np.testing.assert_allclose(weights(learner), np.full((1, outputs), 1e30), rtol=1e-6)
+    if not more.get("batch_size"):
+        fleet = ob.fleet("sgd", 2, backend=backend, dtype="float32", step_size=1e-10, **more)
+        fleet.partial_fit(np.full((2, 1, 1), 1e20), np.full((2, 1, outputs), 1e20))
+        np.testing.assert_allclose(fleet[1].array("w"), np.full((1, outputs), 1e30), rtol=1e-6)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_step_on_a_model_sums_over_outputs_and_averages_over_rows(loss, data, cubic):
     """With momentum the gradients are those at the look-ahead, not at w."""

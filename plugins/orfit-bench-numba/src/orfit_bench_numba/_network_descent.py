@@ -157,9 +157,12 @@ def descend(
             known[k] = seen[k] + Y[t, k]
         if not become_slopes(z, Y, t, kind, parameter, known):
             return t
+        for k in range(Y.shape[1]):
+            z[len(z) - Y.shape[1] + k] *= step[t]  # step g is finite even if g would overflow
         propagate_back(v, widths, bias, z)
         write_gradient(g, widths, bias, a, z)
-        if not move_along(w, previous, average, total, ahead, g, step[t], beta[t], counts[t], ridge, radius, careful):
+        shrink = step[t] * ridge
+        if not move_along(w, previous, average, total, ahead, g, shrink, beta[t], counts[t], radius, careful):
             return t
         for k in range(len(seen)):
             seen[k] += Y[t, k]

@@ -1,4 +1,4 @@
-"""A step of sgd for a given gradient g: w <- Proj(v - step (g + ridge v)), with momentum, averages and projection."""
+"""A step of sgd: w <- Proj(v - (change + shrink v)), with momentum, averages and projection."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ def move_along(
     average: Array,
     total: Array,
     ahead: Array,
-    g: Array,
-    step: Any,
+    change: Array,
+    shrink: Any,
     beta: Any,
     count: Any,
-    ridge: Any,
     radius: Any,
     careful: bool,
 ) -> Any:
     """Take a step from v, which is `ahead` if beta is positive and otherwise w; add the old w to the average.
 
+    change is step g, where g is the gradient without the ridge, and shrink is step ridge.
+
     If the weight of the average would not be finite, or with `careful` if w would not be finite, change nothing and
     return False.
     """
-    shrink, finite = step * ridge, True  # 1 - shrink would be rounded to a multiple of eps
+    finite = True
     for j in range(len(w) if careful else 0):
         v = ahead[j] if beta > 0 else w[j]
-        finite &= np.isfinite(v - (step * g[j] + shrink * v))
+        finite &= np.isfinite(v - (change[j] + shrink * v))
     if not finite or (len(average) and count > 0 and not update_average(average, total, w, count)):
         return False
     if len(previous):
         leave(w, previous, ahead, beta)
     for j in range(len(w)):
-        w[j] -= step * g[j] + shrink * w[j]
+        w[j] -= change[j] + shrink * w[j]  # 1 - shrink would be rounded to a multiple of eps
     if radius < np.inf:
         project_to_ball(w, radius)
     return True

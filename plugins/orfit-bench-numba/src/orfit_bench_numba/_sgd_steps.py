@@ -90,8 +90,12 @@ def descend(
                 S[r, k] = B[r, k] - e if kind == CROSS_ENTROPY else loss_slope(kind, e, B[r, k], parameter) / batch
         if kind == CROSS_ENTROPY:
             become_slopes_of_cross_entropy(S, B, batch)
+        for r in range(rows):
+            for k in range(c):
+                S[r, k] *= step[i]  # step g is finite even if g would overflow
         np.dot(A.T, S, G)
-        if not move_along(w, previous, average, total, ahead, g, step[i], beta[i], counts[i], ridge, radius, careful):
+        shrink = step[i] * ridge
+        if not move_along(w, previous, average, total, ahead, g, shrink, beta[i], counts[i], radius, careful):
             return i * rows
     return n
 

@@ -26,8 +26,9 @@ def make_sgd_fleet_learn(slopes: Callable[[str, Array, Array, Any], Array]) -> F
         v = look_ahead(s, p, j, row)
         e = y - products(x, v)
         slope = slopes(str(p.loss[0]), e, y, loss_parameters(p, j, x.dtype))
-        g = x[:, :, None] * slope[:, None, :] + column(p.ridge[j], x) * v
-        w = v - column(p.step_size[row], x) * g  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
+        step = column(p.step_size[row], x)
+        change = x[:, :, None] * (step * slope[:, None, :]) + step * column(p.ridge[j], x) * v
+        w = v - change  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
         applied: Array = np.isfinite(w).all(axis=(1, 2)) & np.isfinite(e).all(axis=1)
         if hasattr(s, "average"):
             applied &= update_averages(s, average_weights(p, j, row), applied)

@@ -55,15 +55,17 @@ def ahead(s: State, p: Params) -> Array:
 
 def descend(s: State, v: Array, J: Array, E: Array, Y: Array, p: Params) -> bool:
     """Replace w_t by w_(t+1) and update the average; return False for infinite errors, even if slopes are finite."""
-    return is_finite(E) and descend_along(s, v, J.conj().T.dot(SLOPES[p.loss](E, Y, p)), p)
+    if not is_finite(E):
+        return False
+    # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t); gamma_t g_t is finite even if g_t would overflow
+    return take_step(s, v, J.conj().T.dot(p.step_size[0] * SLOPES[p.loss](E, Y, p) / p.batch_size), p)
 
 
-def descend_along(s: State, v: Array, total: Array, p: Params) -> bool:
-    """Replace w_t by w_(t+1) and update the average, given the sum of the gradients of the losses of the rows."""
-    g = total / p.batch_size  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t)
+def take_step(s: State, v: Array, change: Array, p: Params) -> bool:
+    """Replace w_t by w_(t+1) and update the average, given gamma_t g_t without the ridge, which is overwritten."""
     if p.ridge:
-        g += p.ridge * v
-    w = v - p.step_size[0] * g  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
+        change += p.step_size[0] * p.ridge * v
+    w = v - change  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
     if not is_finite(w) or not (p.averaging == "none" or update_average(s, p)):
         return False
     if p.radius < math.inf:
@@ -127,7 +129,7 @@ def slopes(s: State, E: Array, p: Params) -> Array:
 
 def move(s: State, g: Array, p: Params) -> bool:
     """Take one step against the sum of the gradients at v_t."""
-    return descend_along(s, ahead(s, p), g, p)
+    return take_step(s, ahead(s, p), p.step_size[0] * g / p.batch_size, p)
 
 
 def is_plain(s: State, p: Params) -> bool:
