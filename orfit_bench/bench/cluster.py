@@ -17,7 +17,7 @@ from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.on_dask import AsFinished, Finished, Server, run_order
 from orfit_bench.jobs.processes import ONE_THREAD, threads
-from orfit_bench.jobs.provenance import provenance
+from orfit_bench.jobs.provenance import provenance, versions
 from orfit_bench.jobs.sessions import order_of, read_reply
 
 TIMING = "timing"
@@ -86,8 +86,10 @@ class DaskExecutor:
                 self._leave_out(found, kernels)
                 waiting.add(self._submit(key, cells[key], limits))
             else:
-                record = record_of(cells[key], read_reply(found.reply))
-                yield key, record | {"origin": found.prepared[1]}
+                record, there = record_of(cells[key], read_reply(found.reply)), found.prepared[1]
+                if record["status"] == "failed" and (other := _other_versions(there["versions"])):
+                    record["reason"] += f"; its worker has other versions: {other}"
+                yield key, record | {"origin": there}
 
     def _submit(self, key: str, cell: Cell, limits: Limits) -> Any:
         name = f"{self._name}-{len(self._kernels)}"
@@ -116,6 +118,12 @@ class DaskExecutor:
             ) from found.prepared
         elif kernels == self._kernels:
             self._kernels = []
+
+
+def _other_versions(there: Mapping[str, str]) -> str:
+    """The distributions of this process of which a worker has other versions, or none; empty if there are none."""
+    here = versions().items()
+    return ", ".join(f"{name} {there.get(name, 'missing')}, here {v}" for name, v in here if there.get(name) != v)
 
 
 def connect(address: str) -> Any:

@@ -16,6 +16,7 @@ from orfit_bench.bench.results_checks import checked
 from orfit_bench.bench.variables import COORDINATES, FORMAT, NUMBERS, SERIES
 from orfit_bench.jobs import system
 from orfit_bench.jobs.files import ensure_regular, replace
+from orfit_bench.jobs.notes import printable
 from orfit_bench.jobs.provenance import as_attributes
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
@@ -59,8 +60,8 @@ def _coordinate(values: list[Any]) -> NDArray[Any]:
 
 
 def _about(metric: Metric) -> dict[str, str]:
-    attrs = {"units": metric.unit, "long_name": metric.summary, "formula": metric.formula}
-    return attrs | {"source": metric.source, "better": metric.better}
+    attrs = {"units": metric.unit, "long_name": metric.summary, "formula": metric.formula, "source": metric.source}
+    return {name: printable(text) for name, text in attrs.items()} | {"better": metric.better}
 
 
 def _numbers(values: Iterable[float | None]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from orfit_bench.bench.collection import gather
 from orfit_bench.bench.executors import Executor, InProcessExecutor, SubprocessExecutor
 from orfit_bench.bench.isolation import Limits
 from orfit_bench.bench.progress import print_progress
-from orfit_bench.bench.resuming import not_resumed
+from orfit_bench.bench.resuming import not_resumed, registrations, used_by
 from orfit_bench.bench.suite import Suite
 from orfit_bench.errors import warn
 from orfit_bench.jobs import timeouts
@@ -26,8 +26,9 @@ from orfit_bench.jobs.journal import Journal, folder_of
 from orfit_bench.jobs.locks import lock
 from orfit_bench.jobs.on_dask import check_client
 from orfit_bench.jobs.processes import default_memory_limit
-from orfit_bench.jobs.provenance import plugin_sources, provenance
+from orfit_bench.jobs.provenance import provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
+from orfit_bench.jobs.sources import plugin_sources
 from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def run(
         timed = jobs == 1 and client is None
     _check_executor(isolate, jobs, timed, client)
     if isolate:
-        registry().require_installed(_used(cell for cell, absent in planned if not absent), "pass isolate=False")
+        otherwise = "pass isolate=False" if client is None and jobs == 1 else "pass isolate=False, jobs=1 and no client"
+        registry().require_installed(used_by(cell for cell, absent in planned if not absent), otherwise)
     target = None if output is None else _check_output(Path(output), suite.files())
     with lock(target) if target else nullcontext(), _executor(isolate, jobs, timed, client) as executor:
         origin = provenance(executor.threads) | ({} if timed else {"timed": "no"})
@@ -126,7 +128,7 @@ def run(
             memory_limit = default_memory_limit(jobs)
         limits = Limits(timeout, memory_budget, memory_limit)
         journal = None if target is None else Journal(target, origin | {"sources": plugin_sources()}, suite.files)
-        kept = _take_over(journal, planned, suite, limits) if journal and not fresh else set()
+        kept = _take_over(journal, planned, limits) if journal and not fresh else set()
         compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in kept])
         report = progress or (lambda done, total, record: None)
         run_cells = partial(_run_cells, executor=executor, limits=limits, compiled=compiled, files=suite.files)
@@ -180,18 +182,10 @@ def _executor(isolate: bool, jobs: int, timed: bool, client: Any) -> AbstractCon
     return SubprocessExecutor(jobs, timed) if isolate else nullcontext(InProcessExecutor(timed))
 
 
-def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
-    """The declarations that cells need, by hook and name, including every metric."""
-    yield from (("metrics", name) for name in registry().metrics)
-    for cell in cells:
-        yield from (("methods", cell.method), ("backends", cell.backend), ("streams", cell.stream))
-        yield "kernels", (cell.backend, cell.method)
-
-
-def _take_over(journal: Journal, planned: list[tuple[Cell, str]], suite: Suite, limits: Limits) -> set[str]:
+def _take_over(journal: Journal, planned: list[tuple[Cell, str]], limits: Limits) -> set[str]:
     """The keys of the cells of an interrupted run that are not measured again; removes the others from the journal."""
     finished = journal.read()
-    again = not_resumed([cell for cell, _ in planned], suite.objects(), limits, finished)
+    again = not_resumed([cell for cell, _ in planned], limits, finished)
     journal.remove(again)
     return set(finished).difference(again)
 
@@ -212,7 +206,7 @@ def _run_cells(
         check_unchanged(known)
         if record.get("seconds_compile") is not None:
             record["seconds_compile"] += compiled.get(key, 0.0)
-        yield key, record | {"limits": limits._asdict()}
+        yield key, record | {"limits": limits._asdict(), "registered": registrations(cells[key])}
 
 
 def _check_output(output: Path, files: Iterable[Path]) -> Path:

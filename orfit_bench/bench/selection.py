@@ -13,6 +13,7 @@ from orfit_bench.sampling import is_form_of, with_sampling
 from orfit_bench.spec import SPEC_VERSION, Method, Stream
 from orfit_bench.spec.file_stream import FILE
 from orfit_bench.spec.setting import check_settings
+from orfit_bench.spec.stream_functions import configure
 from orfit_bench.state.header import config
 from orfit_bench.tables.files import FORMATS, is_url
 
@@ -53,8 +54,8 @@ def resolve_stream(selector: Any, overriding: Mapping[str, Mapping[str, Any]]) -
         return Selection(with_sampling(selector), {})
     table = _as_table(selector, "streams", ("name", "settings"))
     stream, given = find_stream(table["name"]), table.get("settings", {})
-    if stream.configure:
-        stream, given = stream.configure({**given, **overriding.get(stream.name, {})}), {}
+    if stream.configure is not None:
+        stream, given = configure(stream, {**given, **overriding.get(stream.name, {})}), {}
     return Selection(with_sampling(stream), given)
 
 

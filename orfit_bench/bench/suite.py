@@ -28,6 +28,7 @@ from orfit_bench.learners.factory import RANDOM_STATE
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
 from orfit_bench.spec.file_stream import FILE
+from orfit_bench.spec.stream_functions import existing_files
 
 DEFAULT_STREAMS = {
     "regression": ("rotated_digits", "drift"),
@@ -154,11 +155,7 @@ class Suite:
     def files(self) -> list[Path]:
         """Return the existing files of the user from which the streams are made."""
         _, streams = self._selected()
-        return list(dict.fromkeys(path for stream in streams for path in stream.declared.files()))
-
-    def objects(self) -> list[Stream]:
-        """Return the streams that are objects of this process instead of names, whose rows a file cannot identify."""
-        return [s for s in self.streams if isinstance(s, Stream) and s.name != FILE.name]
+        return list(dict.fromkeys(path for stream in streams for path in existing_files(stream.declared)))
 
     def _omitted(self, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
         """The pairs (method, backend) that are left out: no backend was named, and another can compute the method."""
@@ -179,7 +176,8 @@ class Suite:
 
     def selections(self) -> tuple[list[Selection[Method]], list[Selection[Stream]]]:
         """Return the methods and streams, with defaults if none are named. Raises ValueError if they do not fit."""
-        names = [s.name for s in {id(stream): stream for stream in self.objects()}.values()]
+        objects = {id(s): s for s in self.streams if isinstance(s, Stream) and s.name != FILE.name}
+        names = [s.name for s in objects.values()]
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"two streams are called {repeated[0]!r}: give each a name of its own, name=...")
         candidates = [resolve_method(m) for m in self.methods or list(registry().methods)]

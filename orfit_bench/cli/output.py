@@ -201,9 +201,11 @@ def bar() -> Iterator[Bar]:
         task = shown.add_task("", total=None)
 
         def say(text: str) -> None:
-            err.print(text, markup=False, soft_wrap=not err.is_terminal)  # on a terminal, wrap between words
+            err.print(
+                text.translate(CONTROLS), markup=False, soft_wrap=not err.is_terminal
+            )  # on a terminal, wrap between words
 
         def update(done: int, total: int, now: str) -> None:
-            shown.update(task, completed=done, total=total, description=now)
+            shown.update(task, completed=done, total=total, description=now.translate(CONTROLS))
 
         yield Bar(err.is_terminal, say, update)

@@ -74,7 +74,7 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
             shown.update(done, total, now)
 
         result = experiment.reproduce(Request(output, data, runs, fresh, report_progress))
-    click.echo(f"Results: {result.results}. Page: {result.page}")
+    say(f"Results: {result.results}. Page: {result.page}")
 
 
 def _experiments_table(known: Registry) -> Table:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import orfit_bench as ob
-from orfit_bench.errors import with_place
+from orfit_bench.errors import UnavailableError, with_place
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.targets import EncodedRows, with_labels, with_numbers, without_targets
+from orfit_bench.sampling import SEED
 from orfit_bench.spec import Data, Number, Stream
 from orfit_bench.spec.stream import OFFERS
+from orfit_bench.spec.stream_functions import configure, existing_files
 
 PARTS = ("X", "y", "test", "validation", "tasks", "feature_names")
 
@@ -54,6 +57,9 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
     if refused := _refused_settings(stream):
         yield refused
         return
+    if refused := _wrong_functions(stream):
+        yield refused
+        return
     first = stream.load()
     before = {part: _copies(getattr(first, part)) for part in PARTS}
     second = stream.load()
@@ -83,6 +89,18 @@ def _refused_settings(stream: Stream) -> str:
     return ""
 
 
+def _wrong_functions(stream: Stream) -> str:
+    """Why `files` or `configure` cannot be used; empty if they can."""
+    owner = f"stream {stream.name!r}: "
+    for call in (existing_files, partial(configure, settings={})):
+        try:
+            call(stream)
+        except (OSError, ValueError, TypeError, UnavailableError) as error:
+            if str(error).startswith(owner):  # otherwise it is about settings, which may be required
+                return str(error).removeprefix(owner)
+    return ""
+
+
 def _find_ignored_rows(stream: Stream, rows: int) -> Iterator[str]:
     """Yield a defect if the setting n, the number of rows of `--rows`, does not change the number of rows."""
     fewer = rows // 2
@@ -99,7 +117,7 @@ def _find_ignored_rows(stream: Stream, rows: int) -> Iterator[str]:
 def _find_ignored_seed(stream: Stream, data: Data) -> Iterator[str]:
     """Yield a defect if another seed gives the same data, also if numbers that are zero by default are not zero."""
     seed = next((setting.default for setting in stream.settings if setting.name == "seed"), None)
-    if not isinstance(seed, int):
+    if not isinstance(seed, int) or SEED in stream.settings:  # added by `with_sampling`: it orders the rows
         return
     more = {s.name: 0.5 for s in stream.settings if isinstance(s.type, Number) and s.default == 0 and 0.5 in s.type}
     try:

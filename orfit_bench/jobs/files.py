@@ -164,7 +164,7 @@ def new_folder(target: Path, contents: Mapping[str, str]) -> None:
         import shutil  # slow to import
 
         shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, OSError) and str(temporary) in str(error):
+        if isinstance(error, OSError) and error.errno is not None:
             raise type(error)(f"{target}: cannot be written ({error.strerror or type(error).__name__})") from error
         raise
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import orfit_bench
-from orfit_bench.jobs.files import digest
 from orfit_bench.jobs.keys import make_text_key
 from orfit_bench.plugins.discovery import GROUP, OWN
 from orfit_bench.plugins.registry import registry
@@ -90,31 +89,16 @@ def _memory() -> int | None:
 
 def plugin_commits() -> dict[str, dict[str, Any]]:
     """Return the commit of each plugin that is tracked by git, by distribution: editable installs share a version."""
-    commits = {name: commit(file) for name, (_, file) in _plugin_modules().items()}
+    commits = {name: commit(file) for name, file in _plugin_files().items()}
     return {name: found for name, found in commits.items() if found["id"]}
 
 
-def plugin_sources() -> dict[str, str]:
-    """Return a hash of the modules of each plugin, by distribution, whether git tracks them or not.
-
-    Plugins installed from an archive, which their version identifies, are left out.
-    """
-    found = {}
-    for name, (module, file) in _plugin_modules().items():
-        if not {"site-packages", "dist-packages"} & set(file.parts):
-            depth = module.count(".") + (file.name == "__init__.py") - 1  # depth of the file in its package
-            paths = [file] if depth < 0 else sorted(file.parents[depth].rglob("*.py"))
-            found[name] = digest({path.relative_to(file.parents[max(depth, 0)]).as_posix(): path for path in paths})
-    return found
-
-
-def _plugin_modules() -> dict[str, tuple[str, Path]]:
-    """The module that each distribution with a working plugin names, and its file."""
+def _plugin_files() -> dict[str, Path]:
+    """The file of the module that each distribution with a working plugin names."""
     modules = {point.dist.name: point.module for point in entry_points(group=GROUP) if point.dist}
     used = [p.distribution for p in registry().plugins if p.state == "ok" and p.distribution != OWN]
-    named = {name: modules.get(name, "") for name in used}
-    files = {name: getattr(sys.modules.get(module), "__file__", None) for name, module in named.items()}
-    return {name: (named[name], Path(file)) for name, file in files.items() if file}
+    files = {name: getattr(sys.modules.get(modules.get(name, "")), "__file__", None) for name in used}
+    return {name: Path(file) for name, file in files.items() if file}
 
 
 def commit(file: Path) -> dict[str, Any]:

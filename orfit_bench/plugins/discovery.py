@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from inspect import isfunction, ismethod, ismodule
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pluggy
 
@@ -20,7 +20,8 @@ from orfit_bench import spec
 from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
 from orfit_bench.plugins.redirection import printed_on_stderr
-from orfit_bench.spec import LINEAR, SPEC_VERSION, Absent, Model, Override
+from orfit_bench.spec import LINEAR, SPEC_VERSION, Absent, Metric, Model, Override
+from orfit_bench.spec.metric import Direction
 from orfit_bench.spec.part_types import wrong_values
 from orfit_bench.spec.result_names import RESULT_NAMES
 
@@ -60,6 +61,8 @@ class Plugin:
     """The return value of each hook; empty unless state is "ok"."""
     models: tuple[Model, ...] = ()
     """The models among the attributes of the plugin. They have no hook, since users pass them to learners."""
+    registration: str = ""
+    """A random key of a plugin that was registered in this process; empty for others."""
     installed: float = inf
     """Installation time of the distribution, in seconds since the epoch; infinite if unknown or in this process."""
 
@@ -244,6 +247,8 @@ def _checked(hook: str, offer: Any) -> Any:
                 f"hook metrics: the results have {name!r} already, for something that is not a metric: "
                 "choose another name"
             )
+        if isinstance(item, Metric) and item.better not in get_args(Direction):
+            raise ValueError(f"hook {hook}: metric {name!r}: better={item.better!r}, want 'lower' or 'higher'")
         if wrong := next(wrong_values(item, "", {}), ""):
             raise TypeError(f"hook {hook}: {kind.__name__} {name!r}: {wrong}")
     return declared

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from orfit_bench.errors import PluginError, UnavailableError, suggest
@@ -61,6 +63,8 @@ class Registry:
         """Every plugin with its final state."""
         self.suppliers: dict[tuple[str, Any], str] = {}
         """From (hook, name) to distribution and version."""
+        self.registrations: dict[tuple[str, Any], str] = {}
+        """From (hook, name) to the key of the registration, for declarations that were registered in this process."""
         self._loaded: list[Plugin] = []
         self._fill(plugins)
 
@@ -70,14 +74,16 @@ class Registry:
         self.plugins = ownership.resolve(self._loaded)
         kernels = ownership.kernels_of(self.plugins)
         self.kernels = {pair: kernel for pair, (kernel, _) in kernels.items()}
-        self.suppliers = {("kernels", pair): plugin.supplier for pair, (_, plugin) in kernels.items()}
+        owners: dict[tuple[str, Any], Plugin] = {("kernels", pair): plugin for pair, (_, plugin) in kernels.items()}
         broken = [f"{p.name} ({p.supplier}): {p.reason}" for p in self.plugins if p.state == "broken"]
         for hook, table in self.tables.items():
             table.missing = f" Broken plugins: {'; '.join(broken)}" if broken else ""
-            offered = [(item, plugin.supplier) for plugin in self.plugins for item in plugin.offers.get(hook, ())]
+            offered = [(item, plugin) for plugin in self.plugins for item in plugin.offers.get(hook, ())]
             table.clear()
             table.update({item.name: item for item, _ in offered})
-            self.suppliers |= {(hook, item.name): supplier for item, supplier in offered}
+            owners |= {(hook, item.name): plugin for item, plugin in offered}
+        self.suppliers = {key: plugin.supplier for key, plugin in owners.items()}
+        self.registrations = {key: plugin.registration for key, plugin in owners.items() if plugin.registration}
 
     def add(self, plugin: Plugin) -> None:
         """Add a plugin. Raises PluginError, and adds nothing, if it is broken or claims a name of another plugin."""
@@ -235,7 +241,8 @@ def register(plugin: Any, name: str | None = None) -> None:
     name = str(name or getattr(plugin, "__name__", type(plugin).__name__))
     if isinstance(plugin, type):
         raise PluginError(f"plugin {name!r}: got a class, want an instance: register({name}())")
-    registry().add(discovery.load(lambda: plugin, name, IN_PROCESS, ""))
+    loaded = discovery.load(lambda: plugin, name, IN_PROCESS, "")
+    registry().add(replace(loaded, registration=os.urandom(8).hex()))
 
 
 def unregister(plugin: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from orfit_bench.jobs.on_dask import check_client
 from orfit_bench.jobs.processes import open_processes
 from orfit_bench.learners.factory import AnyLearner, create
+from orfit_bench.plugins.registry import registry
 from orfit_bench.sharding.arguments import check_rounds, check_workers
 from orfit_bench.sharding.dask_executor import OnDask
 from orfit_bench.sharding.dask_parts import check_computable, planned_for
@@ -122,8 +123,12 @@ def learn(
         raise
     arguments, functions = {"method": method, **settings, "backend": blank.backend.name}, own_functions(blank.rule)
     plan = Plan(arguments, functions, columns, times, order, target_order)
-    rows, reported = [0] * len(parts), Reported()
-    with _open_executor(client, check_workers(workers), parts, functions) as executor:
+    rows, reported, workers = [0] * len(parts), Reported(), check_workers(workers)
+    if client is not None or workers > 1:
+        pair = blank.backend.name, blank.method.name
+        used = (("methods", pair[1]), ("backends", pair[0]), ("kernels", pair))
+        registry().require_installed(used, "pass workers=1 and no client")
+    with _open_executor(client, workers, parts, functions) as executor:
         states = _learn_round(executor, plan, parts, [None] * len(parts), 0, reported)
         for done in range(1, times):
             averaged, rows = average_states(plan, rows, *states)

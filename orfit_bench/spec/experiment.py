@@ -38,6 +38,8 @@ class Reproduced(NamedTuple):
     """The page, as HTML."""
 
 
+EXPECTED = (ValueError, TypeError, OSError, RuntimeError, UnavailableError)
+"""Errors of runners about the request, the environment or a cell."""
 Reproduce = Callable[["Experiment", Request], Reproduced]
 
 
@@ -61,7 +63,8 @@ class Experiment:
         for field in ("name", "source", "summary", "runner"):
             if not isinstance(value := getattr(self, field), str) or not value:
                 raise TypeError(f"experiment {self.name!r}: {field}={value!r}, want a non-empty string")
-        if not all(part.isidentifier() for part in self.runner.replace(":", ".").split(".")) or ":" not in self.runner:
+        module, _, function = self.runner.partition(":")
+        if not all(part.isidentifier() for part in [*module.split("."), function]):
             raise ValueError(f"experiment {self.name!r}: runner={self.runner!r}, want 'package.module:function'")
         if not isinstance(self.seconds, int) or self.seconds < 0:
             raise ValueError(f"experiment {self.name!r}: seconds={self.seconds!r}, want an integer >= 0")
@@ -83,13 +86,37 @@ class Experiment:
 
         Raises
         ------
+        ValueError
+            If the experiment has no such data set, or the number of runs is below 1.
         UnavailableError
             If its runner cannot be imported.
+        RuntimeError
+            If a cell fails, or the runner ends by an error that is not about the request.
+        TypeError
+            If its runner returns something else than two files.
         """
+        if request.data is not None and request.data not in self.data:
+            wanted = f"want one of {', '.join(self.data)}" if self.data else "it makes its own rows: leave it out"
+            raise ValueError(f"experiment {self.name}: data={request.data!r}, {wanted}")
+        if request.runs is not None and request.runs < 1:
+            raise ValueError(f"experiment {self.name}: runs={request.runs}, want an integer in [1, inf)")
+        run, where = self._imported(), f"experiment {self.name}: its runner {self.runner!r}"
+        try:
+            found = run(self, request)
+        except EXPECTED:
+            raise
+        except (Exception, SystemExit) as error:  # a defect of a plugin
+            raise RuntimeError(f"{where} raised {type(error).__name__}: {error}") from error
+        if not isinstance(found, Reproduced) or not all(isinstance(path, Path) and path.is_file() for path in found):
+            raise TypeError(f"{where} returned {found!r}, want a Reproduced with the paths of two files")
+        return found
+
+    def _imported(self) -> Reproduce:
+        """The runner. Raises UnavailableError if it cannot be imported."""
         module, _, function = self.runner.partition(":")
         try:
-            run: Reproduce = getattr(importlib.import_module(module), function)
-        except Exception as error:  # a plugin's code, imported here for the first time
+            found: Reproduce = getattr(importlib.import_module(module), function)
+        except (Exception, SystemExit) as error:  # a plugin's code, imported here for the first time
             reason = f"its runner {self.runner!r} cannot be imported: {type(error).__name__}: {error}"
             raise UnavailableError(f"experiment {self.name}: {reason}") from error
-        return run(self, request)
+        return found

@@ -72,7 +72,14 @@ class Stream:
     configure: Callable[[Mapping[str, Any]], Stream] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an offer that no method could be planned for."""
+        """Refuse settings that could not be given, and an offer that no method could be planned for."""
+        if not isinstance(self.settings, (tuple, list)) or not all(isinstance(s, Setting) for s in self.settings):
+            raise TypeError(f"stream {self.name!r}: settings={self.settings!r}, want a tuple of settings")
+        names = [setting.name for setting in self.settings]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"stream {self.name!r}: two settings are named {repeated[0]!r}, want different names")
+        if "self" in names:
+            raise ValueError(f"stream {self.name!r}: a setting is named 'self', want another name")
         if self.offers not in OFFERS:
             raise ValueError(f"stream {self.name!r}: it offers {self.offers!r}, want one of {', '.join(OFFERS)}")
 

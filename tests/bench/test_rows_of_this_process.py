@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import orfit_bench as ob
 from orfit_bench.bench import Suite, run
 from orfit_bench.bench.collection import merge, runs
 from orfit_bench.bench.statistics import over_seeds
+from orfit_bench.catalogue.methods.lms import METHOD as LMS
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.spec import Data, Stream
 
@@ -246,3 +248,46 @@ def test_rows_of_a_url_that_change_during_a_run_are_noticed(tmp_path: Path) -> N
         with pytest.raises(ValueError, match=r"rows of 'rides\.parquet' differ between cells, .*fresh=True"):
             run(suite, output, progress=progress, **here)
     assert len(set(measured(run(suite, output, fresh=True, progress=None, **here)).values())) == 1
+
+
+def a_rule(factor: float) -> Any:
+    """A plugin with LMS, whose steps are multiplied by a factor."""
+
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        for i, x in enumerate(X):
+            f = x @ s.w
+            if out is not None:
+                out[i] = f
+            s.w[...] += factor * p.step_size[i] * np.outer(x, Y[i] - f)
+        return len(X)
+
+    kernel = SimpleNamespace(learn=learn, LACKS={"models": "not needed"})
+    return SimpleNamespace(
+        SPEC_VERSION=(1, 0),
+        methods=ob.hookimpl(lambda: (replace(LMS, name="own_lms"),)),
+        kernels=ob.hookimpl(lambda: {("numpy", "own_lms"): kernel}),
+    )
+
+
+def test_cells_of_a_rule_that_was_registered_again_are_measured_again(tmp_path: Path) -> None:
+    suite, output = Suite(["own_lms"], ["numpy"], ["regression"], rows=[50], seeds=[0, 1]), tmp_path / "r.nc"
+    more: dict[str, Any] = {"isolate": False, "timed": False}
+
+    def errors(factor: float, interrupted: bool) -> list[float]:
+        try:
+            ob.register(a_rule(factor), "own")
+            if interrupted:
+                with pytest.raises(KeyboardInterrupt):
+                    run(suite, output, progress=stop_after_one, **more)
+            found: list[float] = run(suite, output, progress=None, **more)["test_error"].values.tolist()
+            return found
+        finally:
+            ob.unregister("own")
+
+    want = errors(1.0, False)
+    assert errors(1.0, True) == want
+    ob.register(a_rule(2.0), "own")
+    with pytest.raises(KeyboardInterrupt):
+        run(suite, output, progress=stop_after_one, **more)
+    ob.unregister("own")
+    assert errors(1.0, False) == want

@@ -26,7 +26,14 @@ def run(experiment: Experiment, request: Request) -> Reproduced:
     ASKED.append((experiment, request))
     request.progress(1, 2, "")
     request.progress(2, 2, "second")
-    return Reproduced(request.folder / "figure-1.nc", request.folder / "figure-1.html")
+    files = Reproduced(request.folder / "figure-1.nc", request.folder / "figure-1.html")
+    for path in files:
+        path.touch()
+    return files
+
+
+def end(experiment: Experiment, request: Request) -> Reproduced:
+    raise SystemExit(0)
 
 
 def invoke(*arguments: str) -> Result:
@@ -77,6 +84,40 @@ class TestCommand:
         assert result.exit_code == 2
         assert "Did you mean 'figure-1'?" in result.output
 
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--data", "cifar10"), "experiment figure-1: data='cifar10', want one of digits, mnist"),
+            (("--runs", "0"), "experiment figure-1: runs=0, want an integer in [1, inf)"),
+        ],
+    )
+    def test_refuses_what_the_experiment_does_not_declare(self, options: tuple[str, ...], message: str) -> None:
+        result = invoke("figure-1", *options)
+        assert result.exit_code == 2
+        assert message in " ".join(result.output.split())
+        assert not ASKED
+
+    @pytest.mark.parametrize(
+        ("runner", "message"),
+        [
+            (end, "raised SystemExit: 0"),
+            (lambda experiment, request: None, "returned None, want a Reproduced with the paths of two files"),
+            (
+                lambda experiment, request: Reproduced(Path("no.nc"), Path("no.html")),
+                "want a Reproduced with the paths of two files",
+            ),
+        ],
+    )
+    def test_names_a_runner_that_writes_no_files(
+        self, runner: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "papers_of_tests", SimpleNamespace(run=runner))  # type: ignore[misc]
+        result = invoke("figure-1", "--output", str(tmp_path))
+        assert result.exit_code == (1 if runner is end else 2)
+        text = " ".join(result.output.split())
+        assert "experiment figure-1: its runner 'papers_of_tests:run'" in text
+        assert message in text
+
     def test_reports_a_runner_that_cannot_be_imported(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, "papers_of_tests")
         result = invoke("figure-1")
@@ -102,6 +143,8 @@ def test_without_an_experiment_the_command_says_how_to_get_some(
         ("source", None, TypeError),
         ("runner", "package.module", ValueError),
         ("runner", "package:a-b", ValueError),
+        ("runner", "package:a:b", ValueError),
+        ("runner", "package:Class.run", ValueError),
         ("seconds", -1, ValueError),
         ("data", "digits", TypeError),
         ("data", (1,), TypeError),

@@ -13,7 +13,7 @@ from orfit_bench.jobs import provenance
 pytestmark = pytest.mark.integration
 
 PLUGIN = "from orfit_bench.spec import SPEC_VERSION as SPEC_VERSION\n"
-ASK = "import json; from orfit_bench.jobs.provenance import plugin_{0}; print(json.dumps(plugin_{0}()))"
+ASK = "import json; from orfit_bench.jobs.{1} import plugin_{0}; print(json.dumps(plugin_{0}()))"
 
 
 def test_equal_machines_have_different_anonymous_keys(monkeypatch):
@@ -40,7 +40,7 @@ def test_states_of_a_plugin_of_one_version(tmp_path):
         subprocess.run(["git", "-C", tmp_path, *arguments], check=True, capture_output=True, env=os.environ | who)
 
     def reported():
-        return json.loads(python("-c", ASK.format("commits"), site=site).stdout).get("my-plugin")
+        return json.loads(python("-c", ASK.format("commits", "provenance"), site=site).stdout).get("my-plugin")
 
     site = write(tmp_path, "my_plugin", PLUGIN)
     package = site / "my_plugin"
@@ -60,7 +60,7 @@ def test_states_of_a_plugin_of_one_version(tmp_path):
 
 def test_modules_of_a_plugin_that_nothing_tracks(tmp_path):
     def reported(site):
-        return json.loads(python("-c", ASK.format("sources"), site=site).stdout).get("my-plugin")
+        return json.loads(python("-c", ASK.format("sources", "sources"), site=site).stdout).get("my-plugin")
 
     site = write(tmp_path / "mine", "my_plugin", PLUGIN)
     first = reported(site)
@@ -71,3 +71,33 @@ def test_modules_of_a_plugin_that_nothing_tracks(tmp_path):
     (site / "my_plugin" / "kernel.py").write_text("step = 2\n")
     assert len({first, added, reported(site)}) == 3
     assert reported(write(tmp_path / "site-packages", "my_plugin", PLUGIN)) is None  # its version says what it is
+
+
+def test_a_kernel_and_what_it_imports_belong_to_the_code_of_a_plugin(tmp_path):
+    """An entry point of one file names a kernel in another one, which imports a third; a fourth is unused."""
+    files = {
+        "my_plugin": "from orfit_bench import hookimpl\n"
+        "SPEC_VERSION = (1, 0)\n"
+        "@hookimpl\ndef kernels():\n    return {('numpy', 'nothing'): 'my_kernel'}\n",
+        "my_kernel": "import json, my_helper\n",
+        "my_helper": "STEP = 1\n",
+        "unused": "",
+    }
+    info = tmp_path / "my_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[orfit_bench]\nmy_plugin = my_plugin\n")
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def reported():
+        return json.loads(python("-c", ASK.format("sources", "sources"), site=tmp_path).stdout)["my-plugin"]
+
+    first = reported()
+    (tmp_path / "unused.py").write_text("1\n")
+    assert reported() == first
+    found = {first}
+    for changed in ("my_helper", "my_kernel", "my_plugin"):
+        (tmp_path / f"{changed}.py").write_text(f"{files[changed]}# changed\n")
+        found.add(reported())
+    assert len(found) == 4

@@ -83,6 +83,14 @@ def test_fields_of_declarations_have_their_types(hook: str, declared: Any, messa
         ob.register(plugin, "mine")
 
 
+@pytest.mark.parametrize("better", [None, "sideways", ["lower"]])
+def test_a_metric_without_a_direction_is_refused(better: Any) -> None:
+    metric = Metric("x", "", "", "", "", better, float)
+    plugin = SimpleNamespace(SPEC_VERSION=(1, 0), metrics=ob.hookimpl(lambda: (metric,)))
+    with pytest.raises(ob.PluginError, match=r"hook metrics: metric 'x': better=.*, want 'lower' or 'higher'"):
+        ob.register(plugin, "mine")
+
+
 def test_tables_are_read_only() -> None:
     for declared in (ob.methods(), ob.backends(), ob.streams(), ob.metrics()):
         with pytest.raises(TypeError):

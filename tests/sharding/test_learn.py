@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import narwhals
@@ -304,6 +306,23 @@ def test_numbers_may_be_integers_of_numpy(kind: Callable[[int], Any]) -> None:
         for name in ("rounds", "workers"):
             with pytest.raises(ValueError, match=f"{name}=.*: want an integer >= 1"):
                 ob.learn("lms", cut(60), **{"rounds": 2, "workers": 1, name: value})
+
+
+def test_a_kernel_that_processes_do_not_have_is_refused() -> None:
+    kernel = SimpleNamespace(learn=lambda s, X, Y, p, out: len(X), LACKS={"models": "not needed"})
+    plugin = SimpleNamespace(
+        SPEC_VERSION=(1, 0),
+        methods=ob.hookimpl(lambda: (replace(ob.methods()["lms"], name="own_lms"),)),
+        kernels=ob.hookimpl(lambda: {("numpy", "own_lms"): kernel}),
+    )
+    ob.register(plugin, "own")
+    try:
+        shards = [(np.ones((2, 1)), np.ones(2))] * 2
+        with pytest.raises(ValueError, match="'own_lms' was registered in this process"):
+            ob.learn("own_lms", shards, rounds=1, workers=2, backend="numpy")
+        assert ob.learn("own_lms", shards, rounds=1, workers=1, backend="numpy").n_samples_seen_ == 4
+    finally:
+        ob.unregister("own")
 
 
 def test_what_cannot_be_sent_to_a_process_is_named() -> None:

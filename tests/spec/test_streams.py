@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from orfit_bench.bench import Suite
+from orfit_bench.conformance import check_stream
 from orfit_bench.sampling import with_sampling
-from orfit_bench.spec import Data, Stream
+from orfit_bench.spec import Data, Integer, Setting, Stream
+from orfit_bench.spec.stream_functions import configure, existing_files
 
 X, y = np.ones((6, 2)), np.arange(6.0)
+N = Setting("n", Integer(1), 6, "number of rows")
 
 
 @pytest.mark.parametrize("tasks", [(), (0, 6), (0, 2, 6), tuple(np.array([0, 1, 6]))])
@@ -155,3 +161,52 @@ class Unreadable:
 def test_rows_that_cannot_be_taken_are_refused(data: Data) -> None:
     with pytest.raises(TypeError, match=r"stream 'mine'.* is .*, want an array, or an object with a length"):
         Stream("mine", "", lambda: data).load()
+
+
+def rows() -> Data:
+    return Data(X, y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ("abc", TypeError, "settings='abc', want a tuple of settings"),
+        (None, TypeError, "settings=None, want a tuple of settings"),
+        ((N, N), ValueError, "two settings are named 'n'"),
+        ((replace(N, name="self"),), ValueError, "a setting is named 'self', want another name"),
+    ],
+)
+def test_settings_that_cannot_be_given_are_refused(settings: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"stream 'mine': {message}"):
+        Stream("mine", "", rows, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("functions", "error", "message"),
+    [
+        (
+            {"files": lambda: None},
+            TypeError,
+            r"\(test_streams.py:\d+\) returned None, want a list with a Path",
+        ),
+        ({"files": lambda: ["a.csv"]}, TypeError, r"returned \['a.csv'\], want a list with a Path for each file"),
+        ({"files": lambda: 1 / 0}, ValueError, "raised ZeroDivisionError: division by zero"),
+        ({"configure": lambda settings: None}, TypeError, "returned NoneType, want a Stream"),
+        ({"configure": lambda settings: 1 / 0}, ValueError, "raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_functions_that_fail_are_named(functions: Any, error: type[Exception], message: str) -> None:
+    mine = Stream("mine", "", rows, **functions)
+    with pytest.raises(error, match=f"stream 'mine': .*{message}"):
+        existing_files(mine) if "files" in functions else configure(mine, {})
+    assert re.search(message, "".join(check_stream(mine)))
+
+
+def test_files_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    mine = Stream("mine", "", rows, files=lambda: [tmp_path / "a", tmp_path / "b"])
+    assert existing_files(mine) == [tmp_path / "a"]
+
+
+def test_the_seed_of_the_order_is_not_one_of_the_rows() -> None:
+    assert not check_stream(with_sampling(Stream("mine", "", rows)))

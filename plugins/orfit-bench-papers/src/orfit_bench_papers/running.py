@@ -19,6 +19,7 @@ from orfit_bench.jobs.notes import collect_notes, describe_error
 from orfit_bench.jobs.processes import Call, DiedError, Process, threads
 from orfit_bench.jobs.provenance import provenance
 from orfit_bench.jobs.runner import Record, one_by_one, run_resumable
+from orfit_bench.jobs.sources import plugin_sources
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report.page import require
 from orfit_bench.spec.experiment import Experiment, Progress, Reproduced, Request
@@ -86,7 +87,8 @@ def run(
     with lock(file):
         with Process() if isolate else nullcontext() as process:
             origin = provenance(process.threads if process else threads())
-            journal = Journal(file, origin, lambda: data_sets.files(chosen.data))
+            code = {"sources": plugin_sources()}
+            journal = Journal(file, origin | code, lambda: data_sets.files(chosen.data))
             measure = partial(measure_in, process, procedure.name, chosen)
             records = _run_all(procedure, chosen, journal, measure, fresh, progress)
         results = join(procedure.axes(chosen), list(records.values()))
