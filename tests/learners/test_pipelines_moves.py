@@ -56,7 +56,8 @@ def test_a_refused_row_is_the_first() -> None:
 
 
 def test_a_refused_batch_moves_nothing_and_takes_its_pending_rows() -> None:
-    p = make("sgd", step_size=0.01, batch_size=4).partial_fit(X[:71], y[:71])
+    steps = ob.schedules.sequence([0.01] * 17 + [100.0])
+    p = make("sgd", step_size=steps, batch_size=4).partial_fit(X[:71], y[:71])
     moved = p.weights()
     with pytest.raises(ob.DivergedError):
         p.partial_fit(np.full((1, X.shape[1]), 1e30), [1e308])
