@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from math import isinf
 from typing import Any
 
+import numpy as np
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -169,7 +170,7 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
         laws.add_row(*map(Text, [law.name, law.claim, law.source]))
     yield laws if method.theory.laws else Text("No laws.")
     yield Text(f"cost per sample: {_cost(method)}")
-    yield Text(f"capabilities: {_capabilities(method)}")
+    yield Text(f"capabilities (default settings): {_capabilities(method)}")
     merge = method.combine.merge
     yield Text(f"merge: {f'{merge.kind}: {merge.summary}' if merge else 'none'}")
     for backend in known.backends:
@@ -197,10 +198,18 @@ def _cost(method: Method) -> str:
 
 
 def _capabilities(method: Method) -> str:
+    settings: dict[str, Any] = {s.name: s.check(s.default) for s in method.settings}
+    is_complex, dense = method.kernel.has_complex_form, method.kernel.needs_dense_rows
+    find = method.state.probabilities
     words = {
         "learns nonlinear models": method.kernel.models,
         "learns layered models only, layer by layer": method.state.layered,
         "learns a block of rows in one step": method.kernel.blocks,
+        "learns rows with weights": method.kernel.weighting is not None,
+        "learns sparse rows": dense is not None and not dense(settings),
+        "learns complex rows": is_complex is not None and is_complex(settings),
+        "predicts standard deviations": method.state.covariance is not None or method.traits.smoothing is not None,
+        "predicts class probabilities": find is not None and find(np.zeros((1, 1)), settings) is not None,
         "can be averaged": bool(method.combine.averages),
         "has an exact batch solution": method.theory.batch is not None,
     }

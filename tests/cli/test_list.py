@@ -39,6 +39,7 @@ class TestList:
         words = " ".join(output.split())
         assert f"use when: {rls.use_when} avoid when: {rls.avoid_when}" in words
         assert "cost per sample: 30,000 flops" in output
+        assert "learns rows with weights; learns complex rows; predicts standard deviations" in words
         assert "numpy: yes, supplied by orfit-bench-numpy" in output
 
     @pytest.mark.parametrize(
