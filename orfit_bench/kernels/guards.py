@@ -115,6 +115,11 @@ def sum_of_weights(ff: float, t: int) -> float:
     return (1 - ff**t) / (1 - ff)
 
 
+def steps_until_forgotten(ff: float, dtype: Any) -> int:
+    """The number of steps after which the prior counts less than rounding, for a forgetting factor below 1."""
+    return math.ceil(math.log(np.finfo(dtype).eps) / math.log(ff))
+
+
 def remaining_variances(pivots: Array, R: Array, regained: Array | None) -> Array:
     """The least variance (q,) that the next step finds along each row, given the rows before it.
 

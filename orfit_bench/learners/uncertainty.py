@@ -150,8 +150,8 @@ def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
     U, precision = rule.kernel.solve(state.arrays._replace(**{spec.right_side: right_side}))
     if precision <= U.shape[0] * np.finfo(rule.dtype).eps:
         raise ValueError(
-            f"{rule.method.name}: the rows and the prior do not determine all weights, so that the variance is "
-            f"infinite: set ridge > 0, or learn more rows"
+            f"{rule.method.name}: the rows and the prior do not determine all weights to a digit of {rule.dtype}, so "
+            f"that the variance is unknown: set a larger ridge, learn more rows, or take rls with form='square_root'"
         )
     return U.T
 

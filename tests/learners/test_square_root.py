@@ -150,3 +150,38 @@ def exact_solution(X, y):
         for i in set(range(d)) - {k}:
             A[i] = [a - A[i][k] * b for a, b in zip(A[i], A[k], strict=True)]
     return [float(a[d]) for a in A]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(("seed", "ff", "row"), [(2, 0.9, 361), (0, 0.95, 956)])
+def test_pixels_that_return_together_after_a_long_time_are_marked(backend, seed, ff, row):
+    """From this row on, predictions were off by up to 1e17 standard deviations, without a warning."""
+    if backend == "numba":
+        pytest.importorskip("numba")
+    digits = ob.streams()["class_digits"].load()
+    order = np.random.default_rng(seed).permutation(len(digits.X))[: row + 1]
+    X, y = digits.X[order].astype("f4"), digits.y[order].astype("f4")
+    learner = ob.create("rls", form="square_root", forgetting_factor=ff, dtype="float32", backend=backend)
+    learner.partial_fit(X[:row], y[:row])
+    exact = ob.create("rls", form="square_root", forgetting_factor=ff, backend=backend).partial_fit(X[:row], y[:row])
+    mean, std = exact.predict(X[row:], return_std=True)
+    assert abs(learner.predict(X[row:]) - mean) <= 1e-3 * std
+    with pytest.warns(ob.AccuracyWarning, match="half of the digits"):
+        learner.partial_fit(X[row:], y[row:])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_row_whose_error_is_rounding_of_weights_is_refused(backend):
+    """The weight of a feature is 1e9 after it was 0 for long, so that y - x'w has no digit of y in float32."""
+    if backend == "numba":
+        pytest.importorskip("numba")
+    learner = ob.create("rls", form="square_root", forgetting_factor=0.9, dtype="float32", backend=backend)
+    learner.partial_fit(np.eye(2), [1.0, 2.0])
+    state = learner.state()
+    state["w"][0], state["root"][0, 0] = 1e9, 1e-9  # all was forgotten about the first feature
+    forgotten = ob.restore(state, backend=backend)
+    before = forgotten.state()
+    with pytest.raises(ob.DivergedError):
+        forgotten.partial_fit([[1.0, 1.0]], [3.0])
+    assert forgotten.state().identical(before)
+    assert forgotten.partial_fit([[0.0, 1.0]], [3.0]).n_samples_seen_ == 3

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import MAX_GROWING_ERROR, sum_of_weights
+from orfit_bench.kernels.guards import MAX_GROWING_ERROR, steps_until_forgotten, sum_of_weights
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
@@ -30,13 +30,14 @@ def learn_root(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> in
     degraded = np.empty(1, X.dtype) if directional else s.precision_lost.reshape(1)
     before = sum_of_weights(ff, p.t - 1) if ff < 1 else 0.0
     least = math.sqrt(abs(1 - ff) * p.ridge)
-    learned = int(learn_root_rows(s.root, W, X, Y, ff, least, before, directional, predictions, degraded))
+    faded = max(0, steps_until_forgotten(ff, X.dtype) - p.t) if ff < 1 else len(X)
+    learned = int(learn_root_rows(s.root, W, X, Y, ff, least, before, faded, directional, predictions, degraded))
     if not np.may_share_memory(W, s.w):
         s.w[...] = W.T
     return learned
 
 
-@compiled("W W R R f f f b W w")
+@compiled("W W R R f f f i b W w")
 def learn_root_rows(
     root: Array,
     W: Array,
@@ -45,20 +46,21 @@ def learn_root_rows(
     ff: Scalar,
     least: Scalar,
     remembered: Scalar,
+    faded: int,
     directional: bool,
     out: Array,
     degraded: Array,
 ) -> Any:
     """Learn rows one by one; directions of rows with |x| below `least` are not forgotten.
 
-    `remembered` is the sum of the weights of the steps before.
+    `remembered` is the sum of the weights of the steps before, and `faded` the row by which the prior is forgotten.
     """
     (n, d), outputs, one = X.shape, len(W), type(ff)(1)
     forgets, error = not directional and ff < one, type(ff)(0)
     half, most = np.sqrt(np.finfo(X.dtype).eps), type(ff)(MAX_GROWING_ERROR)
     R, B = root, np.zeros((d, d), X.dtype)
     u, v, x, e = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(outputs, X.dtype)
-    b = np.empty((outputs, d), X.dtype)
+    b, norms = np.empty((outputs, d), X.dtype), np.empty(d, X.dtype)
     learned = n
     for t in range(n):
         for k in range(outputs):
@@ -81,17 +83,20 @@ def learn_root_rows(
             break
         if forgets:
             remembered = ff * remembered + one
-            error = remembered * measure_forgotten(R, B, kept, X[t])
-        if not error <= most:
-            learned = t
-            break
+            error = remembered * rounding_of_rows(R, B, kept, X[t])
         solve_upper(B, b)
         for k in range(outputs):
             for j in range(d):
                 b[k, j] += W[k, j]
-        if not np.isfinite(b).all():
+            if forgets:
+                error = max(error, rounding_of_weights(W[k], b[k], X[t]))
+        if not (error <= most and np.isfinite(b).all()):
             learned = t
             break
+        if forgets and t >= faded:
+            if t == faded:
+                compute_norms(norms, R)
+            error = max(error, rounding_of_columns(norms, B, kept, X[t]))
         for k in range(outputs):
             copy(W[k], b[k])
         if error > half:
@@ -179,7 +184,7 @@ def rotate_row(R: Array, B: Array, kept: Scalar, x: Array, e: Array, b: Array) -
 
 
 @inline
-def measure_forgotten(R: Array, B: Array, kept: Scalar, x: Array) -> Any:
+def rounding_of_rows(R: Array, B: Array, kept: Scalar, x: Array) -> Any:
     """(eps sum |x_i| / R_ii)^2 / s for the kept R, where s = 1 + x'P x is computed from B, the R after the row."""
     size, root = type(kept)(0), type(kept)(1)  # root^2 = s, the quotient of the determinants of B'B and R'R
     for i in range(len(x)):
@@ -188,6 +193,45 @@ def measure_forgotten(R: Array, B: Array, kept: Scalar, x: Array) -> Any:
         root *= B[i, i] * deviation
     error = np.finfo(type(kept)).eps * size / root
     return error * error
+
+
+@inline
+def rounding_of_weights(before: Array, after: Array, x: Array) -> Any:
+    """The rounding error of an error y - x'w, relative to the terms of the fit x'w after the row."""
+    terms, fitted = type(x[0])(0), type(x[0])(0)
+    for i in range(len(x)):
+        terms += abs(x[i] * before[i])
+        fitted += abs(x[i] * after[i])
+    lost = np.finfo(x.dtype).eps * terms
+    return lost if lost == 0 or lost == np.inf else lost / fitted
+
+
+@inline
+def compute_norms(norms: Array, R: Array) -> None:
+    """The norm of each column of R; squares that overflow are computed again without."""
+    norms[:] = 0
+    for i in range(len(R)):
+        for j in range(i, len(R)):
+            norms[j] += R[i, j] * R[i, j]
+    for j in range(len(R)):
+        norms[j] = np.sqrt(norms[j])
+        if norms[j] == np.inf:
+            norms[j] = 0
+            for i in range(j + 1):
+                norms[j] = np.hypot(norms[j], R[i, j])
+
+
+@inline
+def rounding_of_columns(norms: Array, B: Array, kept: Scalar, x: Array) -> Any:
+    """The largest squared rounding error of a column of B, the R after the row x, relative to B_ii.
+
+    The norms of the columns of R become those of B.
+    """
+    worst, eps = type(kept)(0), np.finfo(x.dtype).eps
+    for i in range(len(x)):
+        norms[i] = np.hypot(kept * norms[i], x[i])
+        worst = max(worst, eps * norms[i] / B[i, i])
+    return worst * worst
 
 
 @inline_reordered

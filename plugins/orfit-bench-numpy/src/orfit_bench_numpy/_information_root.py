@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr_insert, solve_triangular
 
-from orfit_bench.kernels.guards import Precision, is_finite, max_error, sum_of_weights
+from orfit_bench.kernels.guards import is_finite, max_error, steps_until_forgotten, sum_of_weights
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._roots import with_positive_diagonal
@@ -32,39 +32,61 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     if rotated is None:
         return False
     T, b = rotated  # (p, p) and (p, r): Q [R 0; J E] = [T b; 0 *]
-    degraded, exhausted = measure_forgotten(R, J, T, p)
-    if exhausted:
-        return False
     w = s.w + solve_triangular(T, b, check_finite=False)
     if not (is_finite(w) and is_finite(T)):
         return False
+    if p.forgetting_factor < 1 and p.forgetting == "exponential":  # no other forgetting continues indefinitely
+        error = max(rounding_of_rows(R, J, T, p), rounding_of_weights(s.w, w, J))
+        if not error <= max_error(p.forgetting_factor):
+            return False
+        if max(error, rounding_of_columns(T, p)) > np.finfo(R.dtype).eps ** 0.5:
+            s.precision_lost[...] = 1
     s.w[...], s.root[...] = w, T
-    if degraded:
-        s.precision_lost[...] = 1
     return True
 
 
-def measure_forgotten(R: Array, J: Array, T: Array, p: Params) -> Precision:
-    """Whether rounding errors disturb predictions, because too much was forgotten about directions without rows.
+def rounding_of_rows(R: Array, J: Array, T: Array, p: Params) -> float:
+    """The squared rounding errors of predictions, relative to their variances s = 1 + x'P x, for the kept root R.
 
     1 / R_ii is the deviation of weight i, given the later ones, so eps sum |x_i| / R_ii estimates the error of a
-    prediction due to the rounding of one step. Its square, relative to the variance s = 1 + x'P x of the prediction,
-    adds up over the steps that are remembered. Only exponential forgetting below 1 continues indefinitely. T is the
-    root including the rows.
+    prediction due to the rounding of one step. Its square adds up over the steps that are remembered. T is the root
+    including the rows.
     """
-    ff = p.forgetting_factor
-    if ff >= 1 or p.forgetting != "exponential":
-        return Precision(degraded=False, exhausted=False)
     diagonal, eps = np.diagonal(R).real, np.finfo(R.dtype).eps
     if not (diagonal > 0).all():
-        return Precision(degraded=True, exhausted=True)
+        return math.inf
     if len(J) == 1:
         deviation = np.prod(np.diagonal(T).real / diagonal)  # s = |T'T| / |R'R|
     else:
         V = solve_triangular(R, J.conj().T, trans="C", check_finite=False)  # (p, q): x'P x = |R^-H x|^2
         deviation = np.hypot.reduce(np.abs(V), axis=0, initial=1)  # without overflow
-    error = ((eps * (np.abs(J) @ (1 / diagonal)) / deviation) ** 2).max() * sum_of_weights(ff, p.t)
-    return Precision(bool(error > eps**0.5), not error <= max_error(ff))
+    errors = eps * (np.abs(J) @ (1 / diagonal)) / deviation
+    return float((errors**2).max() * sum_of_weights(p.forgetting_factor, p.t))
+
+
+def rounding_of_weights(before: Array, after: Array, J: Array) -> float:
+    """The largest rounding error of an error y - x'w, relative to the terms of the fit x'w after the step.
+
+    Weights of which everything was forgotten have large rounding errors, until a row determines them again.
+    """
+    sizes = np.abs(J)
+    terms, fitted = sizes @ np.abs(before), sizes @ np.abs(after)
+    if not np.isfinite(terms).all():
+        return math.inf
+    lost = np.finfo(J.dtype).eps * terms
+    return float(np.divide(lost, fitted, out=np.zeros_like(lost), where=lost > 0).max(initial=0))
+
+
+def rounding_of_columns(T: Array, p: Params) -> float:
+    """The largest squared rounding error of a column of T, relative to the information T_ii of its weight alone.
+
+    Rows that are the first for a long time in which two features are not 0 leave such columns. Before the prior is
+    forgotten, this information is that of the prior, and rows replace it.
+    """
+    if p.t < steps_until_forgotten(p.forgetting_factor, T.dtype):
+        return 0.0
+    errors = np.finfo(T.dtype).eps * np.hypot.reduce(np.abs(T)) / np.diagonal(T).real
+    return float(errors.max() ** 2)
 
 
 def forget(R: Array, J: Array, p: Params) -> Array:
