@@ -53,7 +53,7 @@ def run_resumable(
     records = {key: kept[key] for key in work if key in kept}
     progress(len(records), len(work), None)
     for key, found in perform({key: item for key, item in work.items() if key not in records}):
-        records[key] = record = {**found, "key": key}
+        records[key] = record = {"key": key} | found | {"key": key}  # not a key that a worker computed
         if journal:
             journal.write(record)
         progress(len(records), len(work), record)
