@@ -85,8 +85,9 @@ def rounding_of_columns(T: Array, p: Params) -> float:
     """
     if p.t < steps_until_forgotten(p.forgetting_factor, T.dtype):
         return 0.0
-    errors = np.finfo(T.dtype).eps * np.hypot.reduce(np.abs(T)) / np.diagonal(T).real
-    return float(errors.max() ** 2)
+    with np.errstate(over="ignore"):
+        ratios = np.abs(T / np.diagonal(T).real)
+        return float(np.finfo(T.dtype).eps ** 2 * np.vecdot(ratios, ratios, axis=0).max())
 
 
 def forget(R: Array, J: Array, p: Params) -> Array:
