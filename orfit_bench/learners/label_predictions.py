@@ -10,8 +10,12 @@ from numpy.typing import ArrayLike
 from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.probabilities import class_probabilities
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label
+
+SCORES = 2**22
+"""Largest number of scores that are held in memory to predict labels."""
 
 
 class LabelPredictions(Learner):
@@ -79,7 +83,10 @@ class LabelPredictions(Learner):
         array([3, 7])
         """
         refuse_arguments(self.method, "predict", unknown, ("X",))
-        return self._labels(self.decision_function(X))
+        rows, state = self._rows_to_predict(X), self._begun()
+        size = max(1, SCORES // max(1, len(state.classes)))
+        parts = [rows[begin : begin + size, :] for begin in range(0, rows.shape[0], size)] or [rows]
+        return np.concatenate([self._labels(self.rule.predict(state, part)) for part in parts])
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Predict the probability of each class.
@@ -156,7 +163,7 @@ class LabelPredictions(Learner):
         """The scores in host memory; ValueError if no class is known."""
         if not scores.shape[1]:
             raise ValueError(f"{self.method.name} has seen no class yet: call partial_fit with labelled rows first")
-        return self.backend.asnumpy(scores)
+        return to_host(scores)
 
 
 def _as_array(classes: list[Label]) -> np.ndarray[Any, Any]:

@@ -28,6 +28,16 @@ def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
     return choose(s, settings) if choose else getattr(s, method.state.weights)
 
 
+GRADIENTS = 2**20
+"""Largest number of entries of gradients that are held in memory for predictions."""
+
+
+def blocks_of_rows(X: Array, outputs: int, w: Array) -> list[Array]:
+    """The rows in blocks whose gradients, of each output by the weights w (p, 1), have at most `GRADIENTS` entries."""
+    size = max(1, GRADIENTS // max(1, outputs * w.shape[0]))
+    return [X[begin : begin + size, :] for begin in range(0, X.shape[0], size)]
+
+
 class LinearizedKernel:
     """A kernel with `learn` and `step` for a nonlinear model, based on the `update` of the method's kernel."""
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, warn
+from orfit_bench.learners.linearization import blocks_of_rows
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
@@ -62,9 +63,10 @@ def standard_deviations(rule: Rule, state: LearnerState, X: Array, noise_varianc
     shape = (n, state.sizes.n_outputs)
     if not n:
         return rule.empty(shape)
-    J = _gradients(rule, state, X)
     with np.errstate(all="ignore"):
-        found = xp.reshape(math.sqrt(noise_variance) * xp.sqrt(1 + _variances(rule, state, J)), (n, -1))
+        parts = [X] if rule.is_linear else blocks_of_rows(X, state.sizes.n_outputs, rule.prediction_weights(state))
+        variances = [_variances(rule, state, _gradients(rule, state, part)) for part in parts]
+        found = xp.reshape(math.sqrt(noise_variance) * xp.sqrt(1 + xp.concat(variances)), (n, -1))
     return contiguous(xp.broadcast_to(found, shape), xp)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench.learners import encoding
+from orfit_bench.learners import encoding, label_predictions
 from orfit_bench.learners.encoding import encode_labels
 
 KINDS = {
@@ -76,3 +76,15 @@ def test_a_long_chunk_teaches_what_short_ones_do():
 def test_probabilities_have_the_dtype_of_the_learner():
     learner = ob.create("class_rls", dtype="float32").partial_fit(np.eye(2), ["a", "b"])
     assert learner.predict_proba(np.eye(2)).dtype == np.float32
+
+
+@pytest.mark.parametrize("size", [1, 7, 10**6])
+def test_labels_of_many_rows_are_predicted_in_blocks(size, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((100, 3)), rng.integers(0, 5, 100)
+    learner = ob.create("class_rls", backend="numpy").partial_fit(X, y)
+    want = learner.classes_[learner.decision_function(X).argmax(axis=1)]
+    monkeypatch.setattr(label_predictions, "SCORES", size)
+    np.testing.assert_array_equal(learner.predict(X), want)
+    assert learner.predict(X[:0]).dtype == want.dtype
+    assert learner.predict(X[:0]).shape == (0,)

@@ -12,6 +12,7 @@ from helpers.cases import installed
 from scipy.stats import multivariate_normal, norm
 
 import orfit_bench as ob
+from orfit_bench.learners import linearization
 from orfit_bench.spec import WeightCovariance
 
 BACKENDS = [name for name in ("numpy", "numba") if ob.backends()[name].available]
@@ -189,6 +190,17 @@ def test_the_likelihood_needs_no_setting_of_a_certain_name(decay):
 def test_deviations_have_the_dtype_of_the_learner(form):
     learner = ob.create("rls", dtype="float32", form=form).partial_fit(np.eye(2), [1.0, 2.0])
     assert [a.dtype for a in learner.predict(np.eye(2), return_std=True)] == [np.float32, np.float32]
+
+
+@pytest.mark.parametrize(("name", "settings"), [("rls", {}), ("rls", {"form": "square_root"}), ("kalman", {})])
+def test_deviations_of_a_network_are_computed_in_blocks(name, settings, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
+    learner = ob.create(name, backend="numpy", model=ob.MLP((4,)), **settings).partial_fit(X, Y)
+    mean, std = learner.predict(X, return_std=True)
+    monkeypatch.setattr(linearization, "GRADIENTS", 200)  # two rows or three
+    for found, want in zip(learner.predict(X, return_std=True), (mean, std), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("noise", "held"), [(1e80, "inf"), (1e-100, "0.0")])

@@ -21,6 +21,7 @@ from orfit_bench.learners.filtering.dynamics import (
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, apply_transition, variances_along
 from orfit_bench.learners.filtering.in_float64 import Pass, can_compute_in_float64, finite_in, in_float64
 from orfit_bench.learners.filtering.rounding import most_deviations
+from orfit_bench.learners.linearization import blocks_of_rows
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
 from orfit_bench.spec.arrays import contiguous, diagonal, native_dtype
@@ -160,8 +161,12 @@ class FilterRule(Rule):
             moved, _ = extended.predict_step(s, p)
             if not moved:
                 return xp.full(shape, xp.nan, dtype=native_dtype(xp, self.dtype))
-            J = X if self.is_linear else extended.jacobian(s.mean, X)
-            variances = xp.reshape(variances_along(s, J, xp), (X.shape[0], -1))
+            if self.is_linear:
+                along = variances_along(s, X, xp)
+            else:
+                parts = blocks_of_rows(X, state.sizes.n_outputs, s.mean)
+                along = xp.concat([variances_along(s, extended.jacobian(s.mean, part), xp) for part in parts])
+            variances = xp.reshape(along, (X.shape[0], -1))
             variances = variances + diagonal(p.observation_noise, xp)[None, :]
             found = xp.sqrt(xp.where(variances < 0, 0.0, variances))  # rounding may make a variance of zero negative
         return contiguous(xp.broadcast_to(found, shape), xp)

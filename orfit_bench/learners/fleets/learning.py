@@ -118,9 +118,11 @@ def warn_of_lost_precision(members: Members, state: FleetState) -> None:
     lost = getattr(state.arrays, warning.field)
     has_long_sum = state.n_steps > int(steps_until_half(members.shared.dtype))
     if has_long_sum.any():
-        for i in np.flatnonzero(has_long_sum & (lost == 0)).tolist():
-            if state.n_steps[i] > members.rule(i).longest_sum:
-                lost[i] = 1
+        unmarked = np.flatnonzero(has_long_sum & (lost == 0))
+        longest: float | Array = members.shared.longest_sum
+        if members.varying:
+            longest = np.array([members.rule(i).longest_sum for i in unmarked.tolist()])
+        lost[unmarked[state.n_steps[unmarked] > longest]] = 1
     if not lost.max():
         return
     new = np.flatnonzero((lost != 0) & ~state.has_warned)

@@ -150,14 +150,19 @@ class Members:
         value = self.shared.random_state if name == SEED else self.shared.settings[name]
         return [value] * self.size
 
+    def different_values(self, name: str) -> Sequence[Any]:
+        """The values of a setting, or the seed: one if it does not vary."""
+        return self.values_of_all(name)[:1] if name not in self.varying else self.varying[name]
+
     def joined(self, other: Members) -> Members:
         """These members and others after them; ValueError if the two cannot form one fleet."""
         check_same_rule(self.shared, other.shared)
-        names = [*self.shared.settings, SEED]
-        both = {name: [*self.values_of_all(name), *other.values_of_all(name)] for name in names}
         shared = (self if self.size else other).shared  # possibly that of a member that was removed
-        common = {**shared.settings, SEED: shared.random_state}
-        varying = {name: v for name, v in both.items() if not all(_equal(common[name], value) for value in v)}
+        common, varying = {**shared.settings, SEED: shared.random_state}, {}
+        for name in common:
+            parts = [one for one in (self, other) if one.size]
+            if not all(_equal(common[name], value) for one in parts for value in one.different_values(name)):
+                varying[name] = [value for one in parts for value in one.values_of_all(name)]
         return Members(shared, self.size + other.size, varying)
 
 

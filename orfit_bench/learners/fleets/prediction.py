@@ -42,7 +42,9 @@ def _weights_of_members(members: Members, state: FleetState, rows: FleetRows) ->
     """The weights (m, d, c) with which members that have rows predict; None if each member must compute its own."""
     method = members.shared.method
     spec = method.state
-    if spec.weights not in spec.names or spec.predict or method.traits.gaps:
+    if spec.weights not in spec.names or spec.predict:
+        return None
+    if isinstance(members.shared, FilterRule) and members.dynamics(state.sizes).is_dynamic.any():
         return None
     if not spec.prediction_weights or state.arrays._fields == (spec.weights,):
         w = getattr(state.arrays, spec.weights)

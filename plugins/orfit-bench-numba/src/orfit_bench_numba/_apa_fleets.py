@@ -16,7 +16,7 @@ from orfit_bench.kernels.guards import moderate_size
 from orfit_bench.spec.kernel_arguments import FleetParams, State
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._fleets import by_output, on_threads, store_by_output
 from orfit_bench_numba._sequential_rls import max_abs
 from orfit_bench_numba._sliding_apa import WINDOW_PERIOD, condition_limit, slide
 from orfit_bench_numpy.apa import step_members
@@ -89,16 +89,17 @@ def make_apa_fleet_learn(learn: Any) -> Any:
             found: Indices = one_by_one(s, X, Y, p, out)
             return found
         predictions = np.empty(Y.shape, X.dtype) if out is None else out
-        W, count, dtype = np.ascontiguousarray(s.w.transpose(0, 2, 1)), s.count[:, 0].copy(), X.dtype
+        dtype = X.dtype
         step, eps = p.step_size.astype(dtype), p.eps.astype(dtype)
         limits = order, moderate_size(dtype), condition_limit(dtype)
 
         def advance(places: Indices, learned: Indices) -> None:
-            W[...], count[...] = s.w.transpose(0, 2, 1), s.count[:, 0]
+            W, count = by_output(s.w, p.members), s.count[:, 0].copy()
             rows = X, Y, p.members, p.starts, places, step, eps, learned, predictions
             act = partial(learn_members, W, s.rows, s.targets, count, *rows, *limits)
             on_threads(act, len(places), 4.0 * X.size * order)
-            s.w[...], s.count[:, 0] = W.transpose(0, 2, 1), count
+            store_by_output(s.w, W, p.members)
+            s.count[:, 0] = count
 
         return learn_with_rest(advance, partial(learn_row_each, on_targets(step_members), s, X, Y, p, out), p)
 

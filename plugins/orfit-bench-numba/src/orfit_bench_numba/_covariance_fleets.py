@@ -18,7 +18,7 @@ from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._covariance_row import apply_row
 from orfit_bench_numba._few_features import inner_products, update
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_small_step, is_step_finite
-from orfit_bench_numba._fleets import on_threads, useful_threads
+from orfit_bench_numba._fleets import by_output, on_threads, store_by_output, useful_threads
 from orfit_bench_numba._precision_guard import accepted_variances, dot, is_clearly_safe
 from orfit_bench_numba._products import add_multiple, multiply, sum_diagonal
 
@@ -141,13 +141,12 @@ def make_covariance_fleet_learn(learn: Any) -> Any:
             found: Indices = one_by_one(s, X, Y, p, out)
             return found
         learned = np.zeros(len(p.members), np.int64)
-        W = np.ascontiguousarray(s.w.transpose(0, 2, 1))  # w itself if it has one column
+        W = by_output(s.w, p.members)
         ff = p.forgetting_factor.astype(X.dtype)
         predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
         parts = s.P, W, X, Y, p.members, p.starts, ff, s.precision_lost, learned, predictions
         on_threads(lambda begin, end: learn_members(*parts, begin, end), len(learned), operations(len(X), X.shape[1]))
-        if not np.may_share_memory(W, s.w):
-            s.w[...] = W.transpose(0, 2, 1)
+        store_by_output(s.w, W, p.members)
         return learned
 
     return fleet_learn

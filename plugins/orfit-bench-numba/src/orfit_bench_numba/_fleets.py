@@ -10,10 +10,34 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
+import numpy as np
+
 from orfit_bench.kernels.threads import allowed_threads
+from orfit_bench_numba._arrays import Array, Indices
 
 MIN_OPERATIONS = 1e6
 """With fewer operations per call, starting a thread (about 0.1 ms) costs more than it saves."""
+
+
+def by_output(weights: Array, members: Indices) -> Array:
+    """Weights (N, d, c) in the order (N, c, d) for some members; the entries of others are undefined.
+
+    With one output it is the same memory. Otherwise `store_by_output` writes the weights back.
+    """
+    turned = weights.transpose(0, 2, 1)
+    if weights.shape[2] == 1 or len(members) == len(weights):
+        return np.ascontiguousarray(turned)
+    found: Array = np.empty(turned.shape, weights.dtype)
+    found[members] = turned[members]
+    return found
+
+
+def store_by_output(weights: Array, turned: Array, members: Indices) -> None:
+    """Write weights (N, c, d) of some members, which `by_output` returned, back to weights (N, d, c)."""
+    if np.may_share_memory(weights, turned):
+        return
+    chosen = slice(None) if len(members) == len(weights) else members
+    weights[chosen] = turned[chosen].transpose(0, 2, 1)
 
 
 def on_threads(act: Callable[[int, int], Any], count: int, operations: float) -> None:

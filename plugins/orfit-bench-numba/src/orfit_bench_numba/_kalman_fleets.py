@@ -13,7 +13,7 @@ from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._borrow import hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
-from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._fleets import by_output, on_threads, store_by_output
 from orfit_bench_numba._kalman_rows import Motion, move_rows
 from orfit_bench_numba._kalman_step import allocate
 
@@ -83,7 +83,7 @@ def make_kalman_fleet_learn(learn: Any, collect_motion: Any, no_records: Any) ->
             found: Indices = one_by_one(s, X, Y, p, out)
             return found
         model, learned = p.dynamics, np.zeros(len(p.members), np.int64)
-        W = np.ascontiguousarray(s.mean.transpose(0, 2, 1))  # the means themselves if they have one column
+        W = by_output(s.mean, p.members)
         motion, d = collect_motion(model, slice(0, len(learned)), W[0]), X.shape[1]
         noise = np.repeat(np.broadcast_to(model.observation_noise, len(learned)), np.diff(p.starts)).astype(X.dtype)
         predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
@@ -92,7 +92,7 @@ def make_kalman_fleet_learn(learn: Any, collect_motion: Any, no_records: Any) ->
         work = X.size * d * (3.0 * d if by_matrix else 7.0)
         with limit_blas_threads(work if by_matrix else 0):
             on_threads(lambda begin, end: learn_members(*given, predictions, records, begin, end), len(learned), work)
-        s.mean[...] = W.transpose(0, 2, 1)
+        store_by_output(s.mean, W, p.members)
         return learned
 
     return fleet_learn

@@ -87,7 +87,7 @@ def rounding_of_columns(T: Array, p: Params) -> float:
         return 0.0
     with np.errstate(over="ignore"):
         ratios = np.abs(T / np.diagonal(T).real)
-        return float(np.finfo(T.dtype).eps ** 2 * np.vecdot(ratios, ratios, axis=0).max())
+        return float(np.finfo(T.dtype).eps ** 2 * np.einsum("ij,ij->j", ratios, ratios).max())
 
 
 def forget(R: Array, J: Array, p: Params) -> Array:
