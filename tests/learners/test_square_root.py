@@ -185,3 +185,16 @@ def test_a_row_whose_error_is_rounding_of_weights_is_refused(backend):
         forgotten.partial_fit([[1.0, 1.0]], [3.0])
     assert forgotten.state().identical(before)
     assert forgotten.partial_fit([[0.0, 1.0]], [3.0]).n_samples_seen_ == 3
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(("dtype", "rows"), [("float64", 380), ("float32", 150)])
+def test_a_feature_may_return_with_a_target_of_zero(backend, dtype, rows):
+    if backend == "numba":
+        pytest.importorskip("numba")
+    settings = {"form": "square_root", "forgetting_factor": 0.9, "backend": backend, "dtype": dtype}
+    learner = ob.create("rls", **settings).partial_fit([[0.0, 1.0]], [1.0])
+    learner.partial_fit([[1.0, 0.0]] * rows, [1.0] * rows)
+    np.testing.assert_allclose(learner.partial_fit([[0.0, 1.0]], [0.0]).predict(np.eye(2)), [1.0, 0.0], atol=1e-6)
+    fast = ob.create("rls", **(settings | {"forgetting_factor": 1e-6})).partial_fit([[1.0], [1.0]], [1.0, 0.0])
+    np.testing.assert_allclose(fast.predict([[1.0]]), 0.0, atol=1e-5)

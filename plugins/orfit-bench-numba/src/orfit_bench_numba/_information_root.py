@@ -89,7 +89,7 @@ def learn_root_rows(
             for j in range(d):
                 b[k, j] += W[k, j]
             if forgets:
-                error = max(error, rounding_of_weights(W[k], b[k], X[t]))
+                error = max(error, rounding_of_weights(R, W[k], b[k], X[t]))
         if not (error <= most and np.isfinite(b).all()):
             learned = t
             break
@@ -196,14 +196,22 @@ def rounding_of_rows(R: Array, B: Array, kept: Scalar, x: Array) -> Any:
 
 
 @inline
-def rounding_of_weights(before: Array, after: Array, x: Array) -> Any:
-    """The rounding error of an error y - x'w, relative to the terms of the fit x'w after the row."""
-    terms, fitted = type(x[0])(0), type(x[0])(0)
+def rounding_of_weights(R: Array, before: Array, after: Array, x: Array) -> Any:
+    """The rounding error of an error y - x'w, relative to the terms of the fit x'w after the row, or to R w before it.
+
+    R w has the size of the targets; it is computed only if the error is large compared with the fit.
+    """
+    terms, size, eps = type(x[0])(0), type(x[0])(0), np.finfo(x.dtype).eps
     for i in range(len(x)):
         terms += abs(x[i] * before[i])
-        fitted += abs(x[i] * after[i])
-    lost = np.finfo(x.dtype).eps * terms
-    return lost if lost == 0 or lost == np.inf else lost / fitted
+        size += abs(x[i] * after[i])
+    lost = eps * terms
+    if lost == 0 or lost == np.inf:
+        return lost
+    if lost > np.sqrt(eps) * size:
+        for i in range(len(x)):
+            size = max(size, abs(dot(R[i, i:], before[i:])))
+    return lost / size if size > 0 else type(x[0])(np.inf)
 
 
 @inline

@@ -36,7 +36,7 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     if not (is_finite(w) and is_finite(T)):
         return False
     if p.forgetting_factor < 1 and p.forgetting == "exponential":  # no other forgetting continues indefinitely
-        error = max(rounding_of_rows(R, J, T, p), rounding_of_weights(s.w, w, J))
+        error = max(rounding_of_rows(R, J, T, p), rounding_of_weights(s.root, s.w, w, J))
         if not error <= max_error(p.forgetting_factor):
             return False
         if max(error, rounding_of_columns(T, p)) > np.finfo(R.dtype).eps ** 0.5:
@@ -64,17 +64,19 @@ def rounding_of_rows(R: Array, J: Array, T: Array, p: Params) -> float:
     return float((errors**2).max() * sum_of_weights(p.forgetting_factor, p.t))
 
 
-def rounding_of_weights(before: Array, after: Array, J: Array) -> float:
-    """The largest rounding error of an error y - x'w, relative to the terms of the fit x'w after the step.
+def rounding_of_weights(R: Array, before: Array, after: Array, J: Array) -> float:
+    """The largest rounding error of an error y - x'w, relative to the terms of the fit x'w after the step, or to R w.
 
-    Weights of which everything was forgotten have large rounding errors, until a row determines them again.
+    Weights of which everything was forgotten have large rounding errors, until a row determines them again. R w, with
+    the root and the weights before the step, has the size of the targets.
     """
     sizes = np.abs(J)
     terms, fitted = sizes @ np.abs(before), sizes @ np.abs(after)
     if not np.isfinite(terms).all():
         return math.inf
     lost = np.finfo(J.dtype).eps * terms
-    return float(np.divide(lost, fitted, out=np.zeros_like(lost), where=lost > 0).max(initial=0))
+    size = np.maximum(fitted, np.abs(R @ before).max(axis=0))
+    return float(np.divide(lost, size, out=np.zeros_like(lost), where=lost > 0).max(initial=0))
 
 
 def rounding_of_columns(T: Array, p: Params) -> float:
