@@ -1,4 +1,4 @@
-"""Counts that users give, such as the number of channels, and that messages show."""
+"""Checks of counts that users give, such as the number of channels, and counts in messages."""
 
 from __future__ import annotations
 

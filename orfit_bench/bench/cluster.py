@@ -121,9 +121,10 @@ class DaskExecutor:
 
 
 def _other_versions(there: Mapping[str, str]) -> str:
-    """The distributions of this process of which a worker has other versions, or none; empty if there are none."""
-    here = versions().items()
-    return ", ".join(f"{name} {there.get(name, 'missing')}, here {v}" for name, v in here if there.get(name) != v)
+    """The distributions of which a worker has other versions than this process; empty if there are none."""
+    here = versions()
+    other = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    return ", ".join(f"{name} {there.get(name, 'missing')}, here {here.get(name, 'missing')}" for name in other)
 
 
 def connect(address: str) -> Any:

@@ -197,7 +197,7 @@ def _run_cells(
     compiled: Mapping[str, float],
     files: Callable[[], Iterable[Path]],
 ) -> Iterator[tuple[str, Record]]:
-    """Run cells; yield each record with the limits, and with the seconds of compilation in advance in its first use.
+    """Run cells; add to each record the limits and registrations, and to `seconds_compile` the compilation in advance.
 
     Raises ValueError if one of the files, from which rows are read, has changed before a record is stored.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from orfit_bench.cli.output import bar, check_outputs, show, with_wide
-from orfit_bench.cli.shares import parse_shares
+from orfit_bench.cli.tolerances import parse_tolerances
 from orfit_bench.jobs.files import replace_text
 
 PROFILES = ("quick", "full")
@@ -94,7 +94,7 @@ def gate_command(
     from orfit_bench.tracking.gate import Gate
     from orfit_bench.tracking.quantities import QUANTITIES
 
-    tolerated = parse_shares(shares, QUANTITIES, "latency=0.5")
+    tolerated = parse_tolerances(shares, QUANTITIES, "latency=0.5")
     root = repository(Path.cwd())
     check_outputs({"--json": as_json, "--markdown": markdown})
     with bar() as shown:

@@ -201,9 +201,8 @@ def bar() -> Iterator[Bar]:
         task = shown.add_task("", total=None)
 
         def say(text: str) -> None:
-            err.print(
-                text.translate(CONTROLS), markup=False, soft_wrap=not err.is_terminal
-            )  # on a terminal, wrap between words
+            between_words = err.is_terminal
+            err.print(text.translate(CONTROLS), markup=False, soft_wrap=not between_words)
 
         def update(done: int, total: int, now: str) -> None:
             shown.update(task, completed=done, total=total, description=now.translate(CONTROLS))

@@ -10,7 +10,7 @@ import click
 
 from orfit_bench.cli.output import say, show, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.cli.shares import parse_shares
+from orfit_bench.cli.tolerances import parse_tolerances
 from orfit_bench.counts import describe_count
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 
@@ -94,7 +94,7 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
 
     plugins()
     old, new = load(before), load(after)
-    tolerated = parse_shares(shares, registry().metrics, "seconds_per_sample=0.5")
+    tolerated = parse_tolerances(shares, registry().metrics, "seconds_per_sample=0.5")
     found = comparison.changes(old, new, tolerated)
     lost, added = comparison.unmatched(old, new)
     shown = [c for c in found if c.worse or everything]

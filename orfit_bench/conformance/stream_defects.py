@@ -96,7 +96,7 @@ def _wrong_functions(stream: Stream) -> str:
         try:
             call(stream)
         except (OSError, ValueError, TypeError, UnavailableError) as error:
-            if str(error).startswith(owner):  # otherwise it is about settings, which may be required
+            if str(error).startswith(owner):  # others are of `configure`, about settings that may be required
                 return str(error).removeprefix(owner)
     return ""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import orfit_bench
 from orfit_bench.jobs.keys import make_text_key
-from orfit_bench.plugins.discovery import GROUP, OWN
+from orfit_bench.plugins.discovery import GROUP, IN_PROCESS, OWN
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import SPEC_VERSION
 
@@ -40,7 +40,8 @@ def versions() -> dict[str, str]:
     found |= {name: _version(name) or "unknown" for name in ("numpy", "scipy")}  # "unknown" for a copy without metadata
     found |= {name: here for name in ("numba", "llvmlite") if (here := _version(name))}
     found |= {d.name: d.version for d in distributions() if str(d.name).startswith("cupy")}  # cupy-cuda12x and others
-    return found | {p.distribution: p.version for p in registry().plugins if p.state == "ok"}
+    used = (p for p in registry().plugins if p.state == "ok" and p.distribution != IN_PROCESS)
+    return found | {p.distribution: p.version for p in used}
 
 
 def devices() -> dict[str, dict[str, str]]:

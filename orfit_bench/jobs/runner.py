@@ -53,7 +53,7 @@ def run_resumable(
     records = {key: kept[key] for key in work if key in kept}
     progress(len(records), len(work), None)
     for key, found in perform({key: item for key, item in work.items() if key not in records}):
-        records[key] = record = {"key": key} | found | {"key": key}  # not a key that a worker computed
+        records[key] = record = {"key": key} | found | {"key": key}  # first in files, and not the key of a worker
         if journal:
             journal.write(record)
         progress(len(records), len(work), record)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import ast
 import sys
+import sysconfig
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
@@ -21,7 +22,6 @@ CODE = (".py", ".so", ".pyd", ".dll", ".dylib", ".cu")
 """Endings of files that are hashed."""
 ARCHIVES = {"site-packages", "dist-packages"}
 """Folders of distributions that were installed from archives, which their versions identify."""
-IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\w[\w.]*)|import[ \t]+([\w., \t]+))", re.MULTILINE)
 
 
 def plugin_sources() -> dict[str, str]:
@@ -68,15 +68,23 @@ def _files_of(package: str) -> Iterator[tuple[str, Path]]:
         spec = find_spec(package)
     except (ImportError, ValueError):  # ValueError: a module without a spec
         return
-    if spec is None:
+    if spec is None or not (spec.submodule_search_locations or (spec.has_location and spec.origin)):
         return
-    for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
-        if not ARCHIVES & set(place.parts):
+    library = Path(sysconfig.get_path("stdlib"))  # has more than the modules of `sys.stdlib_module_names`
+    for place in map(Path, spec.submodule_search_locations or [str(spec.origin)]):
+        if not ARCHIVES & set(place.parts) and library not in place.parents:
             paths = sorted(place.rglob("*")) if place.is_dir() else [place]
             yield from ((p.relative_to(place.parent).as_posix(), p) for p in paths if p.suffix in CODE and p.is_file())
 
 
 def _imported_by(path: Path) -> Iterator[str]:
     """The top-level packages that the import statements of a file name."""
-    for one, several in IMPORT.findall(path.read_text(errors="replace")):
-        yield from (package_of(name.split()[0]) for name in (one or several).split(",") if name.strip())
+    try:
+        statements = ast.walk(ast.parse(path.read_bytes()))
+    except (SyntaxError, ValueError):  # ValueError: it has NUL bytes
+        return
+    for one in statements:
+        if isinstance(one, ast.Import):
+            yield from (package_of(alias.name) for alias in one.names)
+        elif isinstance(one, ast.ImportFrom) and one.module and not one.level:
+            yield package_of(one.module)

@@ -26,8 +26,8 @@ WITHIN_HOURS = 2**32
 """Number of single-row calls that takes more than an hour; longer sums are checked at the next chunk."""
 
 
-def is_exact(y: object, safe: int) -> bool:
-    """Whether y is an integer of at most `largest_safe` of the learner's dtype; the general path refuses others."""
+def is_safe_integer(y: object, safe: int) -> bool:
+    """Whether y is an integer within +-`safe`, which the dtype holds; the general path checks others."""
     is_integer = type(y) is int or (isinstance(y, np.integer) and not isinstance(y, np.timedelta64))
     return is_integer and bool(-safe <= y <= safe)  # type: ignore[operator]  # of an integer
 
@@ -135,7 +135,7 @@ def _bind_row(
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
         if not isinstance(y, FLOATS):
-            if not is_exact(y, safe):
+            if not is_safe_integer(y, safe):
                 return False
             y = float(y)  # type: ignore[arg-type]  # of an integer
         if (

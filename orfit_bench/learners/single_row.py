@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.learners.bound_rows import bind, is_exact
+from orfit_bench.learners.bound_rows import bind, is_safe_integer
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
 from orfit_bench.tables.integers import largest_safe
@@ -70,7 +70,7 @@ class SingleRow:
     def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
         if self._y_is_1d:
-            if not isinstance(y, (float, np.floating)) and not is_exact(y, self._safe):
+            if not isinstance(y, (float, np.floating)) and not is_safe_integer(y, self._safe):
                 return self._dtype.kind == "c" and self._learn_complex(state, x, y)
             number = float(y)  # type: ignore[arg-type]  # of a number
             if not -self._largest <= number <= self._largest:

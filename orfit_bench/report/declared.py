@@ -209,11 +209,19 @@ def _capabilities(method: Method) -> str:
         "learns sparse rows": dense is not None and not dense(settings),
         "learns complex rows": is_complex is not None and is_complex(settings),
         "predicts standard deviations": method.state.covariance is not None or method.traits.smoothing is not None,
-        "predicts class probabilities": find is not None and find(np.zeros((1, 1)), settings) is not None,
+        "predicts class probabilities": find is not None and _has_probabilities(find, settings),
         "can be averaged": bool(method.combine.averages),
         "has an exact batch solution": method.theory.batch is not None,
     }
     return "; ".join(word for word, can in words.items() if can) or "none besides partial_fit and predict"
+
+
+def _has_probabilities(find: Callable[[Any, Any], Any], settings: dict[str, Any]) -> bool:
+    """Whether the function of a method returns probabilities with these settings."""
+    try:
+        return find(np.zeros((1, 1)), settings) is not None
+    except Exception:  # it needs the scores of more classes
+        return True
 
 
 def _backend(known: Registry, backend: Backend) -> Iterator[RenderableType]:

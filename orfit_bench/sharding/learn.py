@@ -73,7 +73,8 @@ def learn(
     ValueError
         If there are several shards and the method has no merge, or its merge is an average and `rounds` is not given;
         if `rounds` is given for another method, or is above 1 for one without averages between rounds; if there are no
-        shards; or if a cluster of Dask holds them and no client is given.
+        shards; if a cluster of Dask holds them and no client is given; or if the method, backend or kernel was
+        registered in this process and other processes would learn.
     TypeError
         If `shards` is neither a list nor a Dask collection, or if shards have no targets.
     UnavailableError
@@ -107,7 +108,11 @@ def learn(
     >>> learner.predict([[1.0, 1.0]]).round(3)
     array([3.])
     """
-    blank = create(method, **settings)
+    blank, workers = create(method, **settings), check_workers(workers)
+    if client is not None or workers > 1:
+        pair = blank.backend.name, blank.method.name
+        used = (("methods", pair[1]), ("backends", pair[0]), ("kernels", pair))
+        registry().require_installed(used, "pass workers=1 and no client")
     columns = Columns.of(target, drop)
     with planned_for(client):
         parts = list_shards(shards)
@@ -123,11 +128,7 @@ def learn(
         raise
     arguments, functions = {"method": method, **settings, "backend": blank.backend.name}, own_functions(blank.rule)
     plan = Plan(arguments, functions, columns, times, order, target_order)
-    rows, reported, workers = [0] * len(parts), Reported(), check_workers(workers)
-    if client is not None or workers > 1:
-        pair = blank.backend.name, blank.method.name
-        used = (("methods", pair[1]), ("backends", pair[0]), ("kernels", pair))
-        registry().require_installed(used, "pass workers=1 and no client")
+    rows, reported = [0] * len(parts), Reported()
     with _open_executor(client, workers, parts, functions) as executor:
         states = _learn_round(executor, plan, parts, [None] * len(parts), 0, reported)
         for done in range(1, times):

@@ -91,9 +91,7 @@ class Experiment:
         UnavailableError
             If its runner cannot be imported.
         RuntimeError
-            If a cell fails, or the runner ends by an error that is not about the request.
-        TypeError
-            If its runner returns something else than two files.
+            If a cell fails, or the runner ends by an error that is not about the request, or returns no two files.
         """
         if request.data is not None and request.data not in self.data:
             wanted = f"want one of {', '.join(self.data)}" if self.data else "it makes its own rows: leave it out"
@@ -108,7 +106,7 @@ class Experiment:
         except (Exception, SystemExit) as error:  # a defect of a plugin
             raise RuntimeError(f"{where} raised {type(error).__name__}: {error}") from error
         if not isinstance(found, Reproduced) or not all(isinstance(path, Path) and path.is_file() for path in found):
-            raise TypeError(f"{where} returned {found!r}, want a Reproduced with the paths of two files")
+            raise RuntimeError(f"{where} returned {found!r}, want a Reproduced with the paths of two files")
         return found
 
     def _imported(self) -> Reproduce:

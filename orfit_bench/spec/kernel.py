@@ -27,9 +27,8 @@ class Kernel(Protocol):
     ============  =============================================================
 
     All other functions are optional: they compute the same results faster, except that fleets need `fleet_learn`. The
-    state s is changed in place; p holds the parameters of the steps (in shapes, p is
-    the number of parameters). A kernel neither changes nor keeps its other
-    arguments. For a filter, Y may contain NaN, and p is a `FilterParams`.
+    state s is changed in place; p holds the parameters of the steps (in shapes, p is the number of weights). A
+    kernel neither changes nor keeps its other arguments. For a filter, Y may contain NaN, and p is a `FilterParams`.
 
     A module may define LACKS = {capability: why, "setting=value": why}, the allowed features that it leaves out
     (spec/capability.py), and EXPECTED_FAILURES = {check: why}, the checks of the kit that it fails ("check float32":

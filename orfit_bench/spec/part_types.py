@@ -23,6 +23,8 @@ def wrong_values(part: Any, name: str, classes: Mapping[str, type]) -> Iterator[
     kinds, known = {**PLAIN, **classes}, tuple(classes.values())
     declarations = [vars(kind).get("__annotations__", {}) for kind in reversed(type(part).__mro__)]
     for field, declared in {name: of for one in declarations for name, of in one.items()}.items():
+        if not hasattr(part, field):  # an annotation of a subclass without a value
+            continue
         value, where = getattr(part, field), f"{name}.{field}" if name else field
         text = str(getattr(declared, "__forward_arg__", declared))  # a named tuple wraps its annotations
         wanted = text.removesuffix(" | None")

@@ -95,9 +95,8 @@ def refuse_lost_numbers(owner: str, settings: Iterable[Setting], values: Mapping
     """Raise ValueError for a number that is infinite, zero or out of range in a dtype, but not in float64.
 
     This holds for numbers, constant schedules, and the first value of other schedules, which may become zero, since
-    those of late steps do.
-    A matrix is refused if a variance, or a single number, becomes zero; infinite entries are refused where they are
-    placed on the backend.
+    those of late steps do. A matrix is refused if a variance, or a single number, becomes zero; infinite entries are
+    refused where they are placed on the backend.
     """
     kind = np.finfo(dtype).dtype
     for setting in settings if kind != np.float64 else ():

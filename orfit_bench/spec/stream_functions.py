@@ -10,7 +10,7 @@ from orfit_bench.errors import UnavailableError, with_place
 from orfit_bench.spec.stream import Stream
 
 EXPECTED = (ValueError, TypeError, OSError, UnavailableError)
-"""Errors about settings and files, which name them."""
+"""Errors about settings, which name them."""
 
 
 def configure(stream: Stream, settings: Mapping[str, Any]) -> Stream:
@@ -35,12 +35,13 @@ def configure(stream: Stream, settings: Mapping[str, Any]) -> Stream:
 def existing_files(stream: Stream) -> list[Path]:
     """The files that its `files` returns, except for those that do not exist.
 
-    Raises TypeError if `files` returns something else than paths of files, and ValueError if it fails.
+    Raises TypeError if `files` returns something else than paths of files, and ValueError if it fails, unless a library
+    is missing.
     """
     place = f"stream {stream.name!r}: {with_place(stream.files)}"
     try:
         found = stream.files()
-    except EXPECTED:
+    except UnavailableError:
         raise
     except Exception as error:
         raise ValueError(f"{place} raised {type(error).__name__}: {error}") from error

@@ -191,6 +191,8 @@ def test_settings_that_cannot_be_given_are_refused(settings: Any, error: type[Ex
         ),
         ({"files": lambda: ["a.csv"]}, TypeError, r"returned \['a.csv'\], want a list with a Path for each file"),
         ({"files": lambda: 1 / 0}, ValueError, "raised ZeroDivisionError: division by zero"),
+        ({"files": lambda: 1 + ""}, ValueError, "raised TypeError: unsupported operand"),
+        ({"files": lambda: [Path("missing").stat()]}, ValueError, "raised FileNotFoundError"),
         ({"configure": lambda settings: None}, TypeError, "returned NoneType, want a Stream"),
         ({"configure": lambda settings: 1 / 0}, ValueError, "raised ZeroDivisionError: division by zero"),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.gate import KEY, verdict
 
-from orfit_bench.cli.shares import parse_shares
+from orfit_bench.cli.tolerances import parse_tolerances
 from orfit_bench.tracking import environment, gate, retries
 from orfit_bench.tracking.commit_process import MeasureError, MissingError
 from orfit_bench.tracking.comparison import classify
@@ -53,7 +53,7 @@ class TestVerdict:
     )
     def test_wrong_tolerances(self, text):
         with pytest.raises(ValueError, match="--tolerate"):
-            parse_shares([text], QUANTITIES, "latency=0.5")
+            parse_tolerances([text], QUANTITIES, "latency=0.5")
 
     def test_more_is_worse_throughout(self):
         assert all(verdict(name, 1.0, 100.0) == "worse" for name in QUANTITIES)

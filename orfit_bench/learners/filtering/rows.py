@@ -56,7 +56,6 @@ def _divide_noise(rule: FilterRule, noise: object, weights: HostArray) -> HostAr
     divisor = np.where(weights > 0, weights, 1.0).reshape(rows, *[1] * (each.ndim - 1))
     with np.errstate(over="ignore"):
         found = np.asarray(each / divisor)
-    with np.errstate(over="ignore"):
         _check_quotients(each.astype(rule.dtype), found.astype(rule.dtype), weights)
     return found
 

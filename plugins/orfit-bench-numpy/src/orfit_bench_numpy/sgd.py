@@ -57,12 +57,12 @@ def descend(s: State, v: Array, J: Array, E: Array, Y: Array, p: Params) -> bool
     """Replace w_t by w_(t+1) and update the average; return False for infinite errors, even if slopes are finite."""
     if not is_finite(E):
         return False
-    # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t); gamma_t g_t is finite even if g_t would overflow
+    # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t); gamma_t l' first, as g_t may overflow
     return take_step(s, v, J.conj().T.dot(p.step_size[0] * SLOPES[p.loss](E, Y, p) / p.batch_size), p)
 
 
 def take_step(s: State, v: Array, change: Array, p: Params) -> bool:
-    """Replace w_t by w_(t+1) and update the average, given gamma_t g_t without the ridge, which is overwritten."""
+    """Replace w_t by w_(t+1) and update the average. `change`, gamma_t g_t without the ridge, is overwritten."""
     if p.ridge:
         change += p.step_size[0] * p.ridge * v
     w = v - change  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)

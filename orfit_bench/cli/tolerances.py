@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from orfit_bench.errors import suggest
 
 
-def parse_shares(texts: Sequence[str], known: Collection[str], example: str) -> dict[str, float]:
+def parse_tolerances(texts: Sequence[str], known: Collection[str], example: str) -> dict[str, float]:
     """Parse the values METRIC=SHARE of --tolerate.
 
     Raises ValueError for an unknown or repeated metric, or if a share is not a number >= 0.
@@ -18,7 +18,7 @@ def parse_shares(texts: Sequence[str], known: Collection[str], example: str) -> 
         if name not in known:
             raise ValueError(f"--tolerate {text}: no metric {name!r}{suggest(name, known)}")
         if name in found:
-            raise ValueError(f"--tolerate {text}: a share of {name} is given before: give it once")
+            raise ValueError(f"--tolerate {text}: {name} is given twice")
         try:
             found[name] = float(share)
         except ValueError:
