@@ -194,7 +194,7 @@ class TestCompare:
         assert "-66.7% better" in call("compare", of["b"], of["a"], "--all").output
         assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample=3").exit_code == 0
         twice = ("--tolerate", "seconds_per_sample=3", "--tolerate", "seconds_per_sample=2")
-        assert "seconds_per_sample=2: seconds_per_sample is given twice" in call("compare", of["a"], of["b"], *twice).output
+        assert "seconds_per_sample is given twice" in call("compare", of["a"], of["b"], *twice).output
         assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample").exit_code == 2
         assert call("compare", of["a"], tmp_path / "none.nc").exit_code == 2
 
