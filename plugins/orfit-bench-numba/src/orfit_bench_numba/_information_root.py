@@ -84,15 +84,18 @@ def learn_root_rows(
         if forgets:
             remembered = ff * remembered + one
             error = remembered * rounding_of_rows(R, B, kept, X[t])
+        if not error <= most:
+            learned = t
+            break
         solve_upper(B, b)
         for k in range(outputs):
             for j in range(d):
                 b[k, j] += W[k, j]
-            if forgets:
-                error = max(error, rounding_of_weights(R, W[k], b[k], X[t]))
-        if not (error <= most and np.isfinite(b).all()):
+        if not np.isfinite(b).all():
             learned = t
             break
+        for k in range(outputs if forgets else 0):
+            error = max(error, rounding_of_weights(R, W[k], b[k], X[t]))
         if forgets and t >= faded:
             if t == faded:
                 compute_norms(norms, R)

@@ -36,10 +36,11 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     if not (is_finite(w) and is_finite(T)):
         return False
     if p.forgetting_factor < 1 and p.forgetting == "exponential":  # no other forgetting continues indefinitely
-        error = max(rounding_of_rows(R, J, T, p), rounding_of_weights(s.root, s.w, w, J))
+        error = rounding_of_rows(R, J, T, p)
         if not error <= max_error(p.forgetting_factor):
             return False
-        if max(error, rounding_of_columns(T, p)) > np.finfo(R.dtype).eps ** 0.5:
+        error = max(error, rounding_of_weights(s.root, s.w, w, J), rounding_of_columns(T, p))
+        if error > np.finfo(R.dtype).eps ** 0.5:
             s.precision_lost[...] = 1
     s.w[...], s.root[...] = w, T
     return True
