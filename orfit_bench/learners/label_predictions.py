@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.probabilities import class_probabilities
-from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.arrays import row_blocks, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label
 
@@ -84,8 +84,7 @@ class LabelPredictions(Learner):
         """
         refuse_arguments(self.method, "predict", unknown, ("X",))
         rows, state = self._rows_to_predict(X), self._begun()
-        size = max(1, SCORES // max(1, len(state.classes)))
-        parts = [rows[begin : begin + size, :] for begin in range(0, rows.shape[0], size)] or [rows]
+        parts = row_blocks(rows, len(state.classes), SCORES)
         return np.concatenate([self._labels(self.rule.predict(state, part)) for part in parts])
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:

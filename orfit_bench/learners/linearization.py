@@ -15,7 +15,7 @@ from orfit_bench.learners.function_results import check_array, check_result, is_
 from orfit_bench.learners.unchanged_arguments import FirstCalls
 from orfit_bench.learners.vjp_steps import VjpSteps
 from orfit_bench.spec import Method, Settings
-from orfit_bench.spec.arrays import contiguous, copy_of, native_dtype, to_host
+from orfit_bench.spec.arrays import contiguous, copy_of, native_dtype, row_blocks, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import Kernel
 from orfit_bench.spec.kernel_arguments import Params, State
@@ -34,8 +34,7 @@ GRADIENTS = 2**20
 
 def blocks_of_rows(X: Array, outputs: int, w: Array) -> list[Array]:
     """The rows in blocks whose gradients, of each output by the weights w (p, 1), have at most `GRADIENTS` entries."""
-    size = max(1, GRADIENTS // max(1, outputs * w.shape[0]))
-    return [X[begin : begin + size, :] for begin in range(0, X.shape[0], size)]
+    return row_blocks(X, outputs * w.shape[0], GRADIENTS)
 
 
 class LinearizedKernel:

@@ -91,6 +91,12 @@ def transposed(a: Array, xp: ModuleType) -> Array:
     return xp.swapaxes(a, -1, -2) if hasattr(xp, "swapaxes") else xp.matrix_transpose(a)
 
 
+def row_blocks(X: Array, entries: int, most: int) -> list[Array]:
+    """The rows X in blocks for each of which `entries` numbers per row are at most `most`, or of one row."""
+    size, n = max(1, most // max(1, entries)), X.shape[0]
+    return [X[begin : min(begin + size, n), :] for begin in range(0, n, size)] or [X]
+
+
 def contiguous(a: Array, xp: ModuleType) -> Array:
     """The array in C order if its library has memory orders; the array API standard defines none."""
     return xp.ascontiguousarray(a) if hasattr(xp, "ascontiguousarray") else a
