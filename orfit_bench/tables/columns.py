@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.tables.at_once import convert_at_once
 from orfit_bench.tables.column_numbers import check_no_gaps, numbers, side_by_side
 from orfit_bench.tables.data_arrays import is_data_array, is_data_set, labels_of_entries, read_data_array
-from orfit_bench.tables.integers import DOUBLE, refuse_rounded
+from orfit_bench.tables.integers import DOUBLE
 from orfit_bench.tables.names import NamedValues, arrange, check_distinct, quoted, with_text_names
 from orfit_bench.tables.pandas_index import index_columns
 
@@ -49,14 +50,11 @@ def read_columns(
     if not hasattr(table, "columns"):  # a single column
         return NamedValues(numbers(table, argument, table.name or "", missing, dtype))
     is_pandas = hasattr(value, "iloc")
-    labels = list(value.columns) if is_pandas else _stored_names(table, known)
+    labels = value.columns.tolist() if is_pandas else _stored_names(table, known)
     order, names = arrange(labels, known, width, argument)
-    if _is_plain(value):
-        array = value.to_numpy(np.float64)
-        for column, given in enumerate(value.dtypes):
-            if given.kind in "iu":
-                refuse_rounded(value.iloc[:, column].to_numpy(), f"{argument}: column {labels[column]!r}", dtype=dtype)
-        return NamedValues(array if order == sorted(order) else array[:, order], names)
+    values = convert_at_once(table, labels, dtype)
+    if values is not None:
+        return NamedValues(values if order == sorted(order) else values[:, order], names)
     columns = list(table.iter_columns()) if is_pandas else [table[name] for name in labels]
     return NamedValues(side_by_side([columns[i] for i in order], argument, len(table), missing, dtype), names)
 
@@ -155,8 +153,3 @@ def chunked(value: Any) -> Any:
     if isinstance(value, pa.RecordBatch):
         return pa.Table.from_batches([value])
     return pa.chunked_array([value]) if isinstance(value, pa.Array) else value
-
-
-def _is_plain(table: Any) -> bool:
-    """Whether all columns of a pandas DataFrame are NumPy arrays of real numbers, which it converts in one step."""
-    return hasattr(table, "iloc") and all(isinstance(t, np.dtype) and t.kind in "biuf" for t in table.dtypes)

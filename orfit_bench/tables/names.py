@@ -81,6 +81,8 @@ def labels_of(value: Any) -> tuple[str, ...]:
 
 def label_text(label: Any) -> str:
     """The name of a column with this label: a string itself; for numbers and tuples, their Python form."""
+    if type(label) is str:
+        return label
     if isinstance(label, tuple):
         return repr(tuple(_plain(part) for part in label))
     return str(_plain(label))
@@ -106,9 +108,10 @@ def check_distinct(names: list[Any], argument: str) -> None:
 def with_text_names(table: Any, argument: str) -> Any:
     """A table whose columns have distinct strings as names; column names of pandas need not be strings."""
     is_pandas = hasattr(type(table), "iloc") and hasattr(type(table), "columns")
-    names = list(map(label_text, table.columns)) if is_pandas else getattr(table, "column_names", [])
-    check_distinct(list(names), argument)
-    return table.set_axis(names, axis=1) if is_pandas and list(table.columns) != names else table
+    labels = table.columns.tolist() if is_pandas else list(getattr(table, "column_names", []))
+    names = list(map(label_text, labels))
+    check_distinct(names, argument)
+    return table.set_axis(names, axis=1) if is_pandas and labels != names else table
 
 
 def refuse_unnamed(known: tuple[str, ...], argument: str) -> NoReturn:
