@@ -65,17 +65,18 @@ class Configuration(ConfiguredKernel):
             with np.errstate(all="ignore"):  # a weight may be inf
                 weights, precision = self.kernel.solve(state.arrays)
             state.solved = steps, weights  # not valid if another thread has learned meanwhile
-            if not np.isfinite(to_host(weights)).all():
-                self._warn_once(state, f"weights are not finite in {self.dtype}: scale the targets if they are large")
-            elif precision * share_left(self, state) <= np.finfo(self.dtype).eps ** 0.5 and self.method.state.solution:
-                self._warn_once(state, self.method.state.solution.warning)
+            text = self.inaccuracy(weights, precision * share_left(self, state))
+            if text and not state.has_warned:
+                state.has_warned = True
+                warn(f"{self.method.name}: {text}", AccuracyWarning)
         return weights
 
-    def _warn_once(self, state: LearnerState, text: str) -> None:
-        """Warn of the accuracy of a state, unless it or an earlier state has already warned."""
-        if not state.has_warned:
-            state.has_warned = True
-            warn(f"{self.method.name}: {text}", AccuracyWarning)
+    def inaccuracy(self, weights: Array, precision: float) -> str:
+        """The warning of weights that were solved for with this precision; empty if they are accurate."""
+        if not np.isfinite(to_host(weights)).all():
+            return f"weights are not finite in {self.dtype}: scale the targets if they are large"
+        solution, is_poor = self.method.state.solution, precision <= np.finfo(self.dtype).eps ** 0.5
+        return solution.warning if solution and is_poor else ""
 
     # ------------------------------------------------------------------ initial states
 

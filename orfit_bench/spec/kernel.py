@@ -207,6 +207,13 @@ class Kernel(Protocol):
         `orfit_bench.kernels.fleets.make_fleet_learn` makes this function from `learn`, as a loop over the learners.
         """
 
+    def fleet_solve(self, s: State) -> tuple[Array, Array]:
+        """Optional, with `fleet_learn` and `solve`: the weights (m, p, r) of m learners, and the precisions (m,).
+
+        Every field of s has a leading axis of m learners. Each must equal the result of `solve`, which a fleet calls
+        for one learner after the other if this function is missing. Both results are in host memory.
+        """
+
     def bind_members(self, s: State, p: FleetParams) -> Callable[[Array, Array, Array], int] | None:
         """Optional, with `fleet_learn`: a function learn(X, y, out) for calls with a row for each of the N learners.
 

@@ -8,12 +8,23 @@ import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault
-from faults.reference_learner import PLAIN, STEP, WEIGHTS, KernelModule, block, plain
+from faults.reference_learner import (
+    METHODS,
+    PLAIN,
+    STEP,
+    WEIGHTS,
+    KernelModule,
+    block,
+    plain,
+    reference_kernel,
+    reference_with,
+)
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.spec import Field, PrecisionWarning, Setting
 from orfit_bench.spec.types import Number
 
 correct = make_fleet_learn(plain)
+RIDGE = reference_kernel("ridge")
 RATED = change(PLAIN, settings=(Setting("rate", Number(0, 1), 0.9, "what the size of a step is multiplied by"),))
 LOST = Field("lost", (), "1 once the weights are large")
 WARNS = change(PLAIN, state={"fields": (WEIGHTS, LOST), "warning": PrecisionWarning("lost", "the weights are large")})
@@ -233,6 +244,22 @@ fault(
     "fleet_predicts_before_each_step",
     "fleet_learns_a_row_each",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_predicts_after_the_step),
+)
+
+
+def _solves_the_first(s: Any) -> Any:
+    """The weights of the first member for all members."""
+    w, precision = RIDGE.solve(type(s)(*(a[0] for a in s)))
+    return np.repeat(w[None], len(s.moment), axis=0), np.full(len(s.moment), precision)
+
+
+fault(
+    "members_share_solved_weights",
+    "all members of a fleet predict with the weights that were solved for the first",
+    "fleet_equals_learners",
+    "fleet_learns_a_row_each",
+    method=change(METHODS["ridge"], theory={"laws": ()}),
+    kernel=reference_with("ridge", solve=RIDGE.solve, fleet_learn=RIDGE.fleet_learn, fleet_solve=_solves_the_first),
 )
 
 

@@ -131,7 +131,7 @@ def test_rows_without_names_after_a_table_are_warned_of(rng: np.random.Generator
 
 
 def test_long_sums_are_warned_of(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("fleets.bound_members", "fleets.learning", "rule"):
+    for module in ("fleets.bound_members", "fleets.accuracy", "rule"):
         monkeypatch.setattr(f"orfit_bench.learners.{module}.steps_until_half", lambda dtype: 9.0)
     fleet, forgets, plain = bound_fleet(rng), bound_fleet(rng, forgetting_factor=0.5), bound_fleet(rng, "lms")
     chunk = rng.standard_normal((SIZE, 5, D)), rng.standard_normal((SIZE, 5))

@@ -30,6 +30,8 @@ COMPARED = (0, 4, 31, 32, 63, 64, MANY_MEMBERS - 1)
 """The members that are compared with separate learners."""
 MAX_PERTURBED = 256
 """The largest number of perturbed learners to try: if few digits are left, as few as one in forty decides that way."""
+PREDICTED = 3
+"""Number of rows that each member predicts."""
 CALLS = ((0, 3), (3, 8), (8, 12))
 """The rows of each call, with different numbers of rows for the members."""
 
@@ -61,9 +63,19 @@ def compare_members(
     return worst(context.compare(own, pair, of=f"{of}:") for own, pair in zip(streams, pairs, strict=True))
 
 
+def compare_predictions(context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk) -> list[Deviation]:
+    """Compare the numbers that members predict with those of separate learners; empty if they predict no numbers."""
+    if not context.method.traits.supervised or context.method.traits.labels:
+        return []
+    X, n = chunk.X[:PREDICTED], min(PREDICTED, len(chunk.X))
+    found = fleet.predict(np.concatenate([X] * len(alone)), which=np.repeat(np.arange(len(alone)), n))
+    pairs = [(found[n * i : n * i + n], learner.predict(X)) for i, learner in enumerate(alone)]
+    return [context.compare(chunk, *pairs, of="the predictions of a fleet after all rows")]
+
+
 @check(needs_fleets)
 def fleet_equals_learners(context: CheckContext) -> Deviation:
-    """Every member of a fleet equals a separate learner of its rows, for any division into calls.
+    """Every member of a fleet equals a separate learner of its rows, for any division into calls, and predicts alike.
 
     This also holds for a fleet that was restored from its state.
     """
@@ -92,7 +104,8 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
         part = each.map(partial(rows_of_call, lo, hi))
         fleet.partial_fit(part.X, part.y)
     equal = compare_members(context, fleet, alone, chunk, "rows of equal number", rows)
-    return worst([uneven, equal, compare_many_members(context, ((0, 1), (1, 3)))])
+    predicted = compare_predictions(context, fleet, alone, chunk)
+    return worst([uneven, equal, *predicted, compare_many_members(context, ((0, 1), (1, 3)))])
 
 
 def compare_many_members(context: CheckContext, calls: Sequence[tuple[int, int]]) -> Deviation:

@@ -13,6 +13,7 @@ from orfit_bench.conformance.checks.fleets import (
     MEMBERS,
     compare_many_members,
     compare_members,
+    compare_predictions,
     ensure_same_refusals,
     members_that_refuse,
     needs_fleets,
@@ -71,7 +72,8 @@ def fleet_learns_a_row_each(context: CheckContext) -> Deviation:
     rows = [CALLS * i + np.arange(CALLS) for i in range(MEMBERS)]
     members = compare_members(context, fleet, alone, chunk, "rows one by one", rows)
     many = compare_many_members(context, ((0, 1), (1, 2), (2, 3)))
-    return worst([members, context.compare(chunk, *pairs, of="the predictions of a fleet"), many])
+    before = context.compare(chunk, *pairs, of="the predictions of a fleet")
+    return worst([members, before, *compare_predictions(context, fleet, alone, chunk), many])
 
 
 def needs_fleets_that_predict(context: CheckContext) -> str:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from orfit_bench.learners.fleets import serialization
+from orfit_bench.learners.fleets.accuracy import warn_of_lost_precision
 from orfit_bench.learners.fleets.learning import (
     count_steps,
     describe_divergence,
     learned_all,
     validate_rows,
-    warn_of_lost_precision,
 )
 from orfit_bench.learners.fleets.membership import Membership
 from orfit_bench.learners.fleets.parameters import FleetParameters

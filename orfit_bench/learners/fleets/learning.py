@@ -1,4 +1,4 @@
-"""Checks before a call of a fleet's kernel, and records after it: steps, divergence, lost precision."""
+"""Checks before a call of a fleet's kernel, and records after it: steps and divergence."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import AccuracyWarning, DivergedError, warn
+from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
-from orfit_bench.learners.rule import steps_until_half
 from orfit_bench.spec.backend import Array
 from orfit_bench.tables.names import first_of
 
@@ -107,31 +106,3 @@ def describe_divergence(members: Members, state: FleetState, rows: FleetRows, le
         row,
         tuple(diverged),
     )
-
-
-def warn_of_lost_precision(members: Members, state: FleetState) -> None:
-    """Warn that members lose precision: at the first of them, and whenever twice as many have lost it."""
-    method = members.shared.method
-    warning = method.state.warning
-    if warning is None or not hasattr(state.arrays, warning.field):
-        return
-    lost = getattr(state.arrays, warning.field)
-    has_long_sum = state.n_steps > int(steps_until_half(members.shared.dtype))
-    if has_long_sum.any():
-        unmarked = np.flatnonzero(has_long_sum & (lost == 0))
-        longest: float | Array = members.shared.longest_sum
-        if members.varying:
-            longest = np.array([members.rule(i).longest_sum for i in unmarked.tolist()])
-        lost[unmarked[state.n_steps[unmarked] > longest]] = 1
-    if not lost.max():
-        return
-    new = np.flatnonzero((lost != 0) & ~state.has_warned)
-    if not len(new):
-        return
-    before = int(np.count_nonzero(state.has_warned))
-    state.has_warned[new] = True
-    total = before + len(new)
-    if total.bit_length() > before.bit_length():
-        who = first_of(new.tolist()) if not before else f"the last ones: {first_of(new.tolist())}"
-        text = f"{method.name}, {total} members of the fleet ({who}): {warning.text}"
-        warn(text, AccuracyWarning)

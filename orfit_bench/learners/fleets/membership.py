@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from orfit_bench.learners.factory import learner_of
+from orfit_bench.learners.fleets.accuracy import warn_of_lost_precision
 from orfit_bench.learners.fleets.attributes import Attributes
-from orfit_bench.learners.fleets.learning import warn_of_lost_precision
 from orfit_bench.learners.fleets.stacking import appended, learners_of
 from orfit_bench.learners.fleets.state import FleetState, from_states, in_host_memory, member_state
 from orfit_bench.learners.learner import Learner

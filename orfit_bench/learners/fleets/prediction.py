@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from orfit_bench.learners.filtering.dynamics import NO_INPUTS
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.solving import solved_weights
 from orfit_bench.learners.fleets.state import FleetState, in_host_memory
 from orfit_bench.spec.arrays import take, to_host
 from orfit_bench.spec.backend import Array
@@ -31,10 +33,7 @@ def predict_rows(members: Members, state: FleetState, rows: FleetRows) -> Array:
             of = np.repeat(np.arange(len(rows.members)), rows.counts)
             return to_host((X[:, None] @ take(w, of))[:, 0])
     for i, part, one in _states_of_members(members, state, rows):
-        one.solved = state.solved.get(i)
         out[part] = members.for_host.rule(i).predict(one, to_host(rows.X)[part])
-        if one.solved is not None:
-            state.solved[i], state.has_warned[i] = one.solved, one.has_warned
     return out
 
 
@@ -42,10 +41,14 @@ def _weights_of_members(members: Members, state: FleetState, rows: FleetRows) ->
     """The weights (m, d, c) with which members that have rows predict; None if each member must compute its own."""
     method = members.shared.method
     spec = method.state
-    if spec.weights not in spec.names or spec.predict:
+    if spec.predict:
         return None
-    if isinstance(members.shared, FilterRule) and members.dynamics(state.sizes).is_dynamic.any():
+    if spec.solution:
+        return members.shared.place(solved_weights(members, state, rows.members))
+    if spec.weights not in spec.names:
         return None
+    if isinstance(members.shared, FilterRule):
+        return _next_means(members, state, rows)
     if not spec.prediction_weights or state.arrays._fields == (spec.weights,):
         w = getattr(state.arrays, spec.weights)
         return w if rows.rows_each is not None else take(w, rows.members)
@@ -55,6 +58,20 @@ def _weights_of_members(members: Members, state: FleetState, rows: FleetRows) ->
     found = [choose(state.member_arrays(i), members.settings(i)) for i in chosen]
     none = getattr(state.arrays, spec.weights)[:0]
     return np.stack(found) if found else none
+
+
+def _next_means(members: Members, state: FleetState, rows: FleetRows) -> Array:
+    """The means (m, p, r) after the next transition of members that have learned a row."""
+    rule, chosen = members.shared, rows.members
+    p, mean = members.dynamics(state.sizes), getattr(state.arrays, rule.method.state.weights)
+    mean = mean if rows.rows_each is not None else take(mean, chosen)
+    F: Any = p.transition
+    moves = p.is_dynamic[:, 0] & (state.n_steps > 0)
+    if F is None or not moves[chosen].any():
+        return mean
+    F = rule.place(F if len(F) == 1 or rows.rows_each is not None else F[chosen])
+    moved = F @ mean if F.ndim == 3 else F.reshape(len(F), -1, 1) * mean
+    return rule.namespace.where(rule.namespace.asarray(moves[chosen])[:, None, None], moved, mean)
 
 
 def deviations_of_rows(members: Members, state: FleetState, rows: FleetRows, noise_variance: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,15 @@ from orfit_bench.state.state import Label, LearnerState, Sizes
 
 UNKNOWN = -1
 """The place in `order` of a class that a member has not seen."""
+
+
+class SolvedWeights(NamedTuple):
+    """The weights of members that were solved for, in host memory."""
+
+    steps: HostArray
+    """The number of steps of each member then (N,); -1 if its weights were never solved for."""
+    weights: HostArray
+    """(N, p, r)."""
 
 
 @dataclass(slots=True)
@@ -56,8 +65,8 @@ class FleetState:
 
     None until it is needed; a copy or replacement starts without it.
     """
-    solved: dict[int, tuple[int, Any]] = field(default_factory=dict, init=False, compare=False)
-    """For each member, a number of steps and the weights that were solved for then, as `LearnerState.solved`."""
+    solved: SolvedWeights | None = field(default=None, init=False, compare=False)
+    """The weights that followed from `arrays`, as `LearnerState.solved`."""
 
     def __post_init__(self) -> None:
         self.most_steps = int(self.n_steps.max(initial=0))

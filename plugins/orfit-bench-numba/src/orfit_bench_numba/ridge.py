@@ -21,6 +21,7 @@ from orfit_bench.kernels.information import (
     solve_normal_equations,
     sums_stay_finite,
 )
+from orfit_bench.kernels.member_equations import solve_members
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
@@ -132,6 +133,11 @@ def solve(s: State) -> tuple[Array, float]:
     """Solve L w = m; return w and its precision (see `factor_information`)."""
     with limit_blas_threads(float(len(s.information)) ** 3 / 3, square=len(s.information)):
         return solve_normal_equations(s.information, s.moment)
+
+
+def fleet_solve(s: State) -> tuple[Array, Array]:
+    """`solve` for each of m learners: s.information (m, p, p), s.moment (m, p, r)."""
+    return solve_members(s.information, s.moment)
 
 
 def add(s: State, X: Array, Y: Array, ff: float, t: int, energy: float) -> int:

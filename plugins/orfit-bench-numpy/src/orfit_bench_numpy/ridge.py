@@ -19,6 +19,7 @@ from orfit_bench.kernels.information import (
     sums_stay_finite,
 )
 from orfit_bench.kernels.loops import Array
+from orfit_bench.kernels.member_equations import solve_members
 from orfit_bench.spec.kernel_arguments import FleetParams, Params, State
 
 CHECKS_ROWS = True
@@ -95,6 +96,11 @@ def add(L: Array, m: Array, X: Array, Y: Array, kept: float, W: Array) -> None:
 def solve(s: State) -> tuple[Array, float]:
     """Solve L w = m (thesis, eq. 2.2); return w and the precision of L."""
     return solve_normal_equations(s.information, s.moment)
+
+
+def fleet_solve(s: State) -> tuple[Array, Array]:
+    """`solve` for each of m learners: s.information (m, p, p), s.moment (m, p, r)."""
+    return solve_members(s.information, s.moment)
 
 
 def step_members(s: State, x: Array, y: Array, p: FleetParams, j: Array, row: Array, out: Array | None) -> Array:
