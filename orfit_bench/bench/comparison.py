@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from orfit_bench.bench.cell import FAILURES
 from orfit_bench.bench.collection import origin
 from orfit_bench.bench.selection import with_defaults
-from orfit_bench.bench.variables import ROWS_HASH, per_cell, stream_names
+from orfit_bench.bench.variables import ROWS_HASH, per_cell, stream_name, stream_names
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
@@ -213,8 +213,9 @@ def _label(results: xarray.Dataset, i: int, varying: list[str]) -> str:
     method, backend = (str(results[name].values[i]) for name in ("method", "backend"))
     declared = registry().methods.get(method)
     defaults = with_defaults(declared, {}) if declared else {}
-    settings = json.loads(str(results["settings"].values[i]))
+    settings, given = (json.loads(str(results[name].values[i])) for name in ("settings", "stream_settings"))
+    stream = stream_name(str(results["stream"].values[i]), given)
     changed = ", ".join(f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value)
     description = _description(results, i)
     more = "".join(f", {name.removeprefix('stream_')}={description[name]}" for name in varying if name in description)
-    return f"{method}{f' ({changed})' if changed else ''} on {backend}, {stream_names(results)[i]}{more}"
+    return f"{method}{f' ({changed})' if changed else ''} on {backend}, {stream}{more}"

@@ -114,10 +114,13 @@ def learn_and_record(learners: list[Any], data: Data, protocol: Protocol) -> Rec
     a_priori = np.full(n, np.nan) if error.prequential else None
 
     def observe(done: int) -> None:
+        test, ended = data.test if done in points else None, [i for i, end in enumerate(ends) if end == done]
+        if test is None and not ended:
+            return
         learner = average_of(learners)
-        if data.test is not None and done in points:
-            test_error[points == done] = error.summary(learner, data.test, "test y")
-        for i in [i for i, end in enumerate(ends) if end == done]:
+        if test is not None:
+            test_error[points == done] = error.summary(learner, test, "test y")
+        for i in ended:
             task_error[i, : i + 1] = [error.mean(learner, data.cut(*data.tasks[j : j + 2])) for j in range(i + 1)]
 
     learn(learners, data, protocol, {*points.tolist(), *ends}, observe, a_priori)

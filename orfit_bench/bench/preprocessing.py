@@ -21,8 +21,10 @@ class StandardizedRows(RowView):
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows
-        self._after: dict[int, Standardizer] = {0: Standardizer()}
-        """The transform at the end of a slice, by the number of rows up to there."""
+        self._last = 0, Standardizer()
+        """The end of the last slice, and the transform after it."""
+        self._after = [Standardizer()]
+        """The transforms after 0, CHUNK, 2 CHUNK, ... rows, so that an earlier slice can be read again."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -33,16 +35,23 @@ class StandardizedRows(RowView):
         start, stop, _ = piece.indices(len(self))
         if stop <= start:
             return np.asarray(self._rows[start:stop], float)
-        self._after[stop], found = self.up_to(start).learn(np.asarray(self._rows[start:stop], float))
+        after, found = self.up_to(start).learn(np.asarray(self._rows[start:stop], float))
+        self._last = stop, after
         return found
 
     def up_to(self, row: int) -> Standardizer:
         """The transform after this number of rows."""
-        done = max(at for at in self._after if at <= row)
-        transform = self._after[done]
-        for start in range(done, row, CHUNK):
-            transform, _ = transform.learn(np.asarray(self._rows[start : min(start + CHUNK, row)], float))
-        self._after[row] = transform
+        number = min(row // CHUNK, len(self._after) - 1)
+        done, transform = number * CHUNK, self._after[number]
+        if done <= self._last[0] <= row:
+            done, transform = self._last
+        while done < row:
+            stop = min((done // CHUNK + 1) * CHUNK, row)
+            transform, _ = transform.learn(np.asarray(self._rows[done:stop], float))
+            done = stop
+            if done == len(self._after) * CHUNK:
+                self._after.append(transform)
+        self._last = row, transform
         return transform
 
 

@@ -193,7 +193,7 @@ def run_order(server: Server, order: Order) -> Finished:
 
 def _open(server: Server) -> Session:
     """A free session, or a new one; several threads can call this at the same time."""
-    for other in [known for known in _free if known != server]:
+    for other in [known for known in list(_free) if known != server]:
         for session in _free.pop(other, []):
             session.close()
     free = _free.setdefault(server, [])

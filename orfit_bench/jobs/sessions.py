@@ -61,7 +61,7 @@ class Session:
     @property
     def alive(self) -> bool:
         """Whether the server can run calls."""
-        return not self._connection.closed and not self._connection.poll()  # a closed connection is readable
+        return not self._connection.closed and not self._connection.poll()  # readable only once the server has ended
 
     def close(self) -> None:
         """End the session and any running call."""

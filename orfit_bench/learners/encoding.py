@@ -45,6 +45,13 @@ def encode_labels(value: Any, of: str, rows: int, known: tuple[Label, ...]) -> E
     return Encoded(columns, tuple(column), tuple(first[label] for label in new))
 
 
+def array_of_labels(labels: list[Label]) -> NDArray[Any]:
+    """An array of exactly these labels; of objects if NumPy's integers are too short or its strings lose a NUL."""
+    array = np.array(labels)
+    same = array.dtype.kind in "biuU" and array.tolist() == labels
+    return array if same or not labels else np.array(labels, object)
+
+
 def _comparable(known: tuple[Label, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
     """The known classes as an array that compares with labels of this dtype as Python does; None if there is none."""
     kind = KINDS.get(dtype.kind)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners.advice import refuse_arguments
+from orfit_bench.learners.encoding import array_of_labels
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.spec.arrays import row_blocks, to_host
@@ -24,7 +25,7 @@ class LabelPredictions(Learner):
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
         """The labels seen so far, in order of first appearance."""
-        return _as_array(list(self._state.classes) if self._state else [])
+        return array_of_labels(list(self._state.classes) if self._state else [])
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Compute the scores of the classes; the learner is unchanged.
@@ -163,10 +164,3 @@ class LabelPredictions(Learner):
         if not scores.shape[1]:
             raise ValueError(f"{self.method.name} has seen no class yet: call partial_fit with labelled rows first")
         return to_host(scores)
-
-
-def _as_array(classes: list[Label]) -> np.ndarray[Any, Any]:
-    """An array of exactly these labels; of objects if NumPy's integers are too short or its strings lose a NUL."""
-    array = np.array(classes)
-    same = array.dtype.kind in "biuU" and array.tolist() == classes
-    return array if same or not classes else np.array(classes, object)

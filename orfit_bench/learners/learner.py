@@ -148,9 +148,8 @@ class Learner(Stored):
     def _update(self, rows: EncodedRows, act: Callable[..., Any], *arguments: object) -> Any:
         """Return act(state, *arguments), with a state of the sizes of these rows; undo the change if it fails.
 
-        If a kernel fails halfway on a linear model, the learner refuses further calls: copying the state before each
-        call would double the cost of a row, and is needed only for a broken kernel or Ctrl-C. If functions of users may
-        fail, the state is copied.
+        The state is copied first if functions of the user may fail. Otherwise it is not, since that would double the
+        cost of a row, and a learner whose kernel fails halfway or is interrupted refuses further calls.
         """
         permit = self.permit
         take(permit)

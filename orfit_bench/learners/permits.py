@@ -11,7 +11,7 @@ BUSY = (
     "with a lock"
 )
 DISCARDED: list[None] = []
-"""The permit of a state that its learner has replaced: no thread can take it."""
+"""The permit of a state that its learner has replaced: it stays empty, so that no thread can take it."""
 
 
 def take(permit: list[None]) -> None:

@@ -62,7 +62,7 @@ def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Minuend) 
 
 
 def share_left(rule: ConfiguredKernel, state: LearnerState) -> float:
-    """The smallest share of a sum of squares that unlearning has left; 1 if no row was unlearned."""
+    """The smallest ratio of a present sum of squares to that before rows were unlearned; 1 if none was."""
     if state.minuend is None:
         return 1.0
     largest = _decayed(rule, state, state.minuend)

@@ -38,10 +38,11 @@ def learn(state: LearnerState, rule: Rule, rows: EncodedRows, every: int) -> np.
     check_size(n, every, math.prod(shape), rule.dtype)
     history = np.empty((n // every, *shape), rule.dtype)
     for i in range(0, n, every):
+        waited = state.pending.count
         try:
             learn_part(state, rows.X[i : i + every], rows.Y[i : i + every])
         except DivergedError as error:
-            raise rule.divergence(error.step, i + error.row) from None
+            raise rule.divergence(error.step, i + error.row if error.row else max(0, i - waited)) from None
         if i + every <= n:
             history[i // every] = rule.backend.asnumpy(rule.prediction_weights(state))
     return history

@@ -114,7 +114,8 @@ def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: Ho
             else:
                 found = _learn_scaled(rule, state, x, y, w, predict)
         except DivergedError as error:
-            state.n_samples = seen + error.row
+            discarded = max(0, seen - state.n_samples)  # pending rows of the refused step
+            state.n_samples = max(0, seen + error.row - discarded)
             raise rule.divergence(error.step, run.start + error.row) from None
         state.n_samples = seen + x.shape[0]
         if out is not None:
@@ -140,7 +141,7 @@ def signed_roots(weights: HostArray, dtype: np.dtype[Any]) -> HostArray:
 
 
 def _runs_of_one_sign(scale: HostArray, single: bool) -> Iterator[slice]:
-    """Consecutive rows whose weights have one sign; rows that are unlearned come one by one with `single`."""
+    """Consecutive rows whose weights have one sign; with `single`, each row of negative weight alone."""
     sign = np.sign(scale)
     ends = (sign[1:] != sign[:-1]) | ((sign[1:] < 0) & single)
     cuts = [0, *(np.flatnonzero(ends) + 1).tolist(), len(scale)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import DivergedError
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.learner import Learner
 from orfit_bench.state.state import LearnerState
@@ -21,14 +22,14 @@ def widened(learner: Learner, more: int) -> Any:
 
     Fields that start at zero stay zero along a feature that is always zero. All others, such as P of recursive least
     squares, get the values of a learner of only the new features after as many rows of zeros, and zeros between old and
-    new features: for `rls`, I / (ridge ff^t). A subspace starts orthogonal to features that it has not seen. Names of
-    columns are dropped, since the new ones have none.
+    new features: for `rls`, I / (ridge ff^t). A subspace starts orthogonal to features that it has not seen. The
+    result has no names of columns; the caller keeps them.
 
     Raises
     ------
     ValueError
-        If the model is not linear, or if a setting is an array or initial weights are given, whose entries for the new
-        features are unknown.
+        If the model is not linear; if a setting is an array or initial weights are given, whose entries for the new
+        features are unknown; or if the values for the new features are not finite.
     """
     rule, state = learner.rule, learner.live_state
     if state is None:
@@ -76,6 +77,13 @@ def _unseen(learner: Learner, state: LearnerState, more: int) -> dict[str, Any]:
     for start in range(0, state.n_samples, CHUNK):
         n = min(CHUNK, state.n_samples - start)
         X, Y = np.zeros((n, more), rule.dtype), np.zeros((n, sizes.n_outputs), rule.dtype)
-        rule.learn(twin, rule.backend.asarray(X), rule.backend.asarray(Y))
+        try:
+            rule.learn(twin, rule.backend.asarray(X), rule.backend.asarray(Y))
+        except DivergedError:
+            raise ValueError(
+                f"{rule.method.name} has no finite state for a feature that appears after {state.n_samples} rows in "
+                f"which it was zero: give the first row all features, with 0 for those that are missing, or choose "
+                f"other settings ({', '.join(rule.settings)})"
+            ) from None
     arrays = rule.layout(sizes).arrays(twin.arrays)
     return {name: arrays[name] for name in started}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ def methods(results: xarray.Dataset, every_model: bool = False) -> list[str]:
     """
     names, models = ([str(v) for v in results[name].values] for name in ("method", "model"))
     labels = _differing(names, [json.loads(s) for s in results["settings"].values])
-    several = {name for name in names if len({m for n, m in zip(names, models, strict=True) if n == name}) > 1}
+    pairs = Counter(name for name, _ in set(zip(names, models, strict=True)))
+    several = {name for name, count in pairs.items() if count > 1}
     if every_model and "linear" in models:
         several |= {name for name, model in zip(names, models, strict=True) if model != "linear"}
     given = zip(labels, names, models, strict=True)

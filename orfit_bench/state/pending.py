@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,11 @@ class PendingRows:
         return self._with(copy_of(X, self.xp), copy_of(Y, self.xp)) if X.shape[0] else self
 
     def _with(self, X: Array, Y: Array) -> PendingRows:
-        return PendingRows((*self.chunks, (X, Y)), self.xp, self.count + X.shape[0])
+        chunks, last = self.chunks, (X, Y)
+        while len(chunks) > 1 and chunks[-1][0].shape[0] <= last[0].shape[0]:  # so that there are only a few chunks
+            last = self._joined((chunks[-1], last))
+            chunks = chunks[:-1]
+        return PendingRows((*chunks, last), self.xp, self.count + X.shape[0])
 
     def without_rows(self) -> PendingRows:
         """The value without rows."""
@@ -32,6 +37,8 @@ class PendingRows:
 
     def concatenate(self, *more: Array) -> tuple[Array, Array]:
         """All rows, followed by `more`: X (n, d) and Y (n, c)."""
-        chunks = (*self.chunks, more) if more else self.chunks
+        return self._joined((*self.chunks, more) if more else self.chunks)
+
+    def _joined(self, chunks: Sequence[tuple[Array, ...]]) -> tuple[Array, Array]:
         X, Y = (self.xp.concat(part) for part in zip(*chunks, strict=True))
         return X, Y

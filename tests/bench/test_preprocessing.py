@@ -5,8 +5,9 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench import bench, sampling
-from orfit_bench.bench.preprocessing import preprocess
+from orfit_bench.bench.preprocessing import StandardizedRows, preprocess
 from orfit_bench.spec import Data, Stream
+from orfit_bench.tables.row_view import RowView
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 3)) * [1, 100, 1e4] + [5, -300, 1e5]
@@ -49,3 +50,29 @@ def test_a_run_with_it(options, tmp_path):
 def test_wrong_options_are_refused():
     with pytest.raises(TypeError, match="standardise=1: want true or false"):
         bench.Protocol(standardise=1)
+
+
+def test_slices_are_read_once_in_order_and_from_a_near_row_otherwise(monkeypatch):
+    """Rows are learned once in order; an earlier slice starts at the last kept transform before it."""
+    monkeypatch.setattr("orfit_bench.bench.preprocessing.CHUNK", 64)
+    counted = []
+
+    class Rows(RowView):
+        def __len__(self):
+            return len(X)
+
+        def __getitem__(self, piece):
+            counted.append(len(range(*piece.indices(len(X)))))
+            return X[piece]
+
+    rows = StandardizedRows(Rows())
+    in_order = np.concatenate([rows[i : i + 1] for i in range(300)])
+    assert sum(counted) == 300
+    np.testing.assert_allclose(in_order, ob.Standardizer().learn(X)[1], rtol=1e-9, atol=1e-12)
+    counted.clear()
+    np.testing.assert_allclose(rows[130:131], in_order[130:131], rtol=1e-9, atol=1e-12)
+    assert sum(counted) <= 131
+    rows.up_to(300)
+    counted.clear()
+    np.testing.assert_allclose(rows[130:131], in_order[130:131], rtol=1e-9, atol=1e-12)
+    assert sum(counted) == 3  # from row 128

@@ -142,3 +142,15 @@ def test_signs_and_rotations_do_not_matter_to_a_merge(method: str) -> None:
     turned = replace(b, fields={"basis": -b.fields["basis"] @ turn})
     one, other = (rule(a, it, {"n_components": 2})["basis"] for it in (b, turned))
     np.testing.assert_allclose(projection(one), projection(other), atol=1e-14)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_merged_pca_has_as_many_components_as_the_rows_have_directions(backend: str, dtype: str) -> None:
+    sine = np.asarray(ob.delay_line(np.sin(0.1 * np.arange(400)), 8))[8:]  # of rank 2
+    one, a, b = (
+        ob.create("incremental_pca", n_components=4, backend=backend, dtype=dtype).partial_fit(part)
+        for part in (sine, sine[:200], sine[200:])
+    )
+    assert a.merge(b).components_.shape == one.components_.shape == (2, 8)
+    assert a.array("singular_values")[2:].tolist() == [0, 0]

@@ -386,3 +386,59 @@ def test_a_kernel_that_says_that_all_learned_fewer_rows_is_believed():
     assert not learned_all(np.broadcast_to(1, 3), rows)
     with pytest.raises(ValueError, match="at most"):
         learned_all(np.broadcast_to(3, 3), rows)
+
+
+@pytest.mark.parametrize("labels", [[float("nan"), "x"], [1, "1"], [True, 3], [None, "x"], [1, 2.5]])
+@pytest.mark.parametrize("nested", [False, True])
+def test_labels_that_a_learner_refuses_are_refused(labels, nested):
+    fleet = ob.fleet("class_rls", 2, backend="numpy")
+    X = np.eye(2)[:, None] if nested else np.eye(2)
+    y = [[label] for label in labels] if nested else labels
+    with pytest.raises(TypeError, match=r"y: got labels of type .*one kind per learner"):
+        fleet.partial_fit(X, y, **({} if nested else {"which": [0, 1]}))
+    assert not fleet.live_state
+
+
+@pytest.mark.parametrize("labels", [["a\0", "a"], [-1, 2**63], [True, False]])
+def test_labels_of_a_fleet_are_those_of_its_members(labels):
+    learner = ob.create("class_rls", backend="numpy").partial_fit(np.eye(2), labels)
+    for fleet in (
+        ob.stack([learner]),
+        ob.fleet("class_rls", 1, backend="numpy").partial_fit(np.eye(2), labels, which=[0, 0]),
+        ob.fleet("class_rls", 1, backend="numpy").partial_fit(np.eye(2)[None], [labels]),
+    ):
+        assert fleet.classes_.tolist() == labels
+        assert fleet.predict(np.eye(2), which=[0, 0]).tolist() == labels
+
+
+def test_classes_of_refused_rows_are_not_kept():
+    fleet = ob.fleet("class_rls", 2, backend="numpy").partial_fit(np.eye(2), ["a", "b"], which=[0, 1])
+    before = fleet.copy()
+    with pytest.raises(ob.DivergedError):
+        fleet.partial_fit([[1e300, 1e300], [1.0, 2.0]], ["refused", "new"], which=[0, 1])
+    before.partial_fit([[1.0, 2.0]], ["new"], which=[1])
+    assert fleet.classes_.tolist() == ["a", "b", "new"]
+    np.testing.assert_array_equal(
+        fleet.decision_function(np.eye(2), which=[0, 1]), before.decision_function(np.eye(2), which=[0, 1])
+    )
+    assert fleet.to_bytes() == before.to_bytes()
+    fresh = ob.fleet("class_rls", 1, backend="numpy")
+    with pytest.raises(ob.DivergedError):
+        fresh.partial_fit([[1e300, 1e300]], ["refused"], which=[0])
+    assert fresh.classes_.tolist() == []
+    assert fresh.partial_fit(np.eye(2), ["a", "b"], which=[0, 0]).classes_.tolist() == ["a", "b"]
+
+
+def test_a_removal_that_fails_changes_nothing(monkeypatch):
+    fleet = ob.fleet("lms", 3, backend="numpy", step_size=[0.1, 0.2, 0.3]).partial_fit(
+        np.eye(3), np.ones(3), which=[0, 1, 2]
+    )
+
+    def fail(self, members):
+        raise MemoryError
+
+    monkeypatch.setattr(type(fleet.live_state), "select", fail)
+    with pytest.raises(MemoryError):
+        fleet.remove(1)
+    monkeypatch.undo()
+    assert len(fleet) == len(fleet.n_samples_seen_) == 3

@@ -117,3 +117,48 @@ def test_merged_gp_spans_the_features_of_both(settings):
         np.testing.assert_allclose(full.T @ full, V.T @ V, atol=1e-13)
     assert (a.n_samples_seen_, state.attrs["t"]) == (3, 2)
     a.partial_fit(*draw_rows(2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_small_directions_stay_protected_after_a_merge(dtype, backend):
+    """A direction whose singular value is far below the largest one stays, if the rank has room for it."""
+    large = 1e4 if dtype == "float32" else 1e9
+
+    def learner(*rows):
+        created = ob.create(
+            "gp",
+            model=ob.MLP((), bias=False),
+            rank=2,
+            step_size=1e-9,
+            dtype=dtype,
+            backend=backend,
+            random_state=0,
+        )
+        return created.partial_fit(rows, np.ones(len(rows)))
+
+    small = [0.0, 1.0, 0.0]
+    merged = learner([large, 0, 0], small).merge(learner([large, 0, 0]))
+    values = merged.array("singular_values_1")
+    np.testing.assert_allclose(values, [large * np.sqrt(2), 1], rtol=1e-2)
+    before = merged.predict([small])
+    np.testing.assert_array_equal(merged.partial_fit([small], [1e9]).predict([small]), before)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 7])
+def test_a_merge_keeps_the_leading_directions(rank):
+    rng = np.random.default_rng(rank)
+    X = rng.standard_normal((20, 5)) * np.logspace(0, -2, 5)
+    a, b = (
+        ob.create("gp", model=ob.MLP((), bias=False), rank=rank, step_size=1e-9, backend="numpy").partial_fit(
+            part, np.zeros(len(part))
+        )
+        for part in (X[:10], X[10:])
+    )
+    M = np.vstack([s.array("basis_1") * s.array("singular_values_1")[:, None] for s in (a, b)])
+    values, V = np.linalg.svd(M, full_matrices=False)[1:]
+    merged, k = a.merge(b), min(rank, 5)
+    np.testing.assert_allclose(merged.array("singular_values_1")[:k], values[:k], rtol=1e-12)
+    U = merged.array("basis_1")[:k]
+    np.testing.assert_allclose(U.T @ U, V[:k].T @ V[:k], atol=1e-10)
+    np.testing.assert_allclose(U @ U.T, np.eye(k), atol=1e-14)

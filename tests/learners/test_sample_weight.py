@@ -238,3 +238,12 @@ def test_complex_weights_are_refused_without_a_remedy_that_does_not_help() -> No
     learner = ob.create("rls", backend="numpy", dtype="complex128")
     with pytest.raises(TypeError, match=r"sample_weight: got list of dtype complex128, want real numbers$"):
         learner.partial_fit([[1.0]], [1.0], sample_weight=[1j])
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 1.0]])
+def test_rows_of_a_refused_batch_are_not_counted(weights: list[float] | None) -> None:
+    learner = ob.create("sgd", backend="numpy", batch_size=4, step_size=1000.0)
+    learner.partial_fit(np.ones((7, 2)), np.full(7, 1e-3))
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit(np.full((2, 2), 1e200), np.full(2, -1e200), sample_weight=weights)
+    assert (learner.n_samples_seen_, learner.pending) == (4, 0)

@@ -97,3 +97,13 @@ def test_a_diverging_row_is_named_and_those_before_it_are_learned() -> None:
         learner.weight_history(rows, [1.0, 1.0, -1e200, 1.0], every=1)
     assert raised.value.row == 2
     assert learner.n_samples_seen_ == 2
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 8])
+def test_a_refused_batch_is_named_by_its_first_row(every: int) -> None:
+    X, y = np.ones((8, 2)), np.ones(8)
+    X[5], y[5] = 1e200, -1e200
+    learner = ob.create("sgd", backend="numpy", batch_size=4, step_size=0.1)
+    with pytest.raises(ob.DivergedError) as caught:
+        learner.weight_history(X, y, every=every)
+    assert (caught.value.step, caught.value.row) == (2, 4)

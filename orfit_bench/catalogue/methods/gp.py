@@ -29,16 +29,20 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     merged = weighted_mean(a, b, "w")
     for name in (name for name in a.fields if name.startswith("basis_")):
         U, V = a.fields[name], b.fields[name]
+        joined = extend_basis(U[U.any(axis=1)], V[V.any(axis=1)], np.sqrt(a.eps))
         if _limited(settings):
             values = name.replace("basis", "singular_values")
             both = np.vstack([U * a.fields[values][:, None], V * b.fields[values][:, None]])
-            _, sigma, kept = np.linalg.svd(both, full_matrices=False)
-            merged[values] = np.where(sigma > np.sqrt(a.eps) * sigma[0], sigma, 0.0)[: len(U)]
-            merged[name] = kept[: len(U)] * (merged[values] > 0)[:, None]
-        else:
-            joined = extend_basis(U[U.any(axis=1)], V[V.any(axis=1)], np.sqrt(a.eps))
-            merged[name] = np.vstack([joined, np.zeros_like(U)])[: len(U)]
+            _, sigma, turn = np.linalg.svd(both @ joined.T, full_matrices=False)  # small values keep their directions
+            joined = turn @ joined
+            merged[values] = _of_length(np.maximum(sigma, a.eps * sigma.max(initial=0)), len(U))
+        merged[name] = _of_length(joined, len(U))
     return merged
+
+
+def _of_length(a: Array, length: int) -> Array:
+    """The first rows of an array, followed by zeros if there are too few."""
+    return np.concatenate([a, np.zeros((length, *a.shape[1:]), a.dtype)])[:length]
 
 
 METHOD = Method(

@@ -16,7 +16,7 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     if not np.isfinite(M).all():
         raise ValueError("the product of a basis and its singular values overflows")
     U, values, _ = np.linalg.svd(M, full_matrices=False)
-    there = values[:k] > max(M.shape) * np.finfo(float).eps * values[0]
+    there = values[:k] > max(M.shape) * a.eps * values[0]
     return {"basis": np.where(there, U[:, :k], 0), "singular_values": np.where(there, values[:k], 0)}
 
 

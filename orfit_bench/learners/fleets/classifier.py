@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners.encoding import encode_labels
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.encoding import array_of_labels, encode_labels
+from orfit_bench.learners.fleets.classes import with_new_classes, without_unseen_classes
 from orfit_bench.learners.fleets.rows import FleetRows, HostArray
-from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
+from orfit_bench.learners.fleets.state import UNKNOWN, FleetState
 from orfit_bench.learners.fleets.supervised import SupervisedFleet
 from orfit_bench.learners.fleets.weighted_rows import read_weights
 from orfit_bench.learners.permits import by_one_thread
@@ -36,7 +39,7 @@ class ClassifierFleet(SupervisedFleet):
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
         """The labels that some member has seen, in order of first appearance in the fleet."""
-        return np.array(list(self.live_state.classes) if self.live_state else [])
+        return array_of_labels(list(self.live_state.classes) if self.live_state else [])
 
     @by_one_thread
     def _learn_rows(
@@ -46,17 +49,22 @@ class ClassifierFleet(SupervisedFleet):
         rows = self._read_rows(X, which, state, learns=True)
         check_rows_agree(X, y, "y", len(rows.shape))
         refuse_masked(y, "y")
-        given = to_host(read_labels(y))
-        if given.shape != rows.shape:
-            raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
+        given = read_labels(y)
+        if (shape := to_host(given).shape) != rows.shape:
+            raise ValueError(f"y: got shape {shape}, want {rows.shape}, one label for each row")
         weights = read_weights(sample_weight, X, rows, self.members.shared, predict)
         known = state.classes if state else ()
-        columns, classes, _ = encode_labels(given.reshape(-1), "X", len(rows.X), known)
+        columns, classes, _ = encode_labels(_flat(given, len(rows.shape)), "X", len(rows.X), known)
         Y = np.zeros((len(columns), len(classes)), self.dtype)
         Y[np.arange(len(columns)), columns] = 1
         ready = self._ready(Sizes(rows.X.shape[1], 0, y_is_1d=False))
-        wide = with_new_classes(ready, self.members.shared.layout(ready.sizes).fields, classes)
-        found = self._learn(wide, rows, rows.sort(Y), predict, weights)
+        fields = self.members.shared.layout(ready.sizes).fields
+        wide = with_new_classes(ready, fields, classes)
+        try:
+            found = self._learn(wide, rows, rows.sort(Y), predict, weights)
+        except DivergedError:
+            self.live_state = without_unseen_classes(wide, fields)
+            raise
         return rows.as_called(found) if predict else None
 
     def _note_classes(self, state: FleetState, rows: FleetRows, Y: Array, learned: Array) -> None:
@@ -191,3 +199,10 @@ class ClassifierFleet(SupervisedFleet):
         if blank.any():
             raise ValueError(f"{self.method.name}: member {members[blank][0]} has seen no class yet")
         return order
+
+
+def _flat(labels: Any, axes: int) -> Any:
+    """Labels (n,) or (N, n) as (n,); those of lists stay as they are, since NumPy would make one kind of several."""
+    if not isinstance(labels, (list, tuple)):
+        return to_host(labels).reshape(-1)
+    return labels if axes == 1 else list(chain.from_iterable(labels))

@@ -178,17 +178,17 @@ class Fleet(Membership):
             with np.errstate(all="ignore"):
                 p = FleetParameters(self.members, state, work.rows, work.factors)
                 learned = rule.kernel.fleet_learn(state.arrays, X, Y_there, p, out)
-                complete = learned_all(learned, work.rows)
+            complete = learned_all(learned, work.rows)
+            state.feature_names, state.target_names = rows.names, rows.target_names
+            count_steps(self.members, state, work.rows, learned)
+            samples = work.rows_of_call(rows, learned)
+            state.n_samples[rows.places] += samples
+            self._note_classes(state, rows, Y, samples)
         except BaseException as error:
             state.interrupted = type(error).__name__
-            self.live_state = state
             raise
-        self.live_state = state
-        state.feature_names, state.target_names = rows.names, rows.target_names
-        count_steps(self.members, state, work.rows, learned)
-        samples = work.rows_of_call(rows, learned)
-        state.n_samples[rows.places] += samples
-        self._note_classes(state, rows, Y, samples)
+        finally:
+            self.live_state = state
         diverged = None if complete else describe_divergence(self.members, state, work.rows, learned)
         warn_of_lost_precision(self.members, state)
         if diverged:

@@ -112,8 +112,7 @@ class Membership(Attributes):
         kept = [i for i in range(len(self)) if i not in gone]
         if not kept:
             raise ValueError(f"remove: got all {len(self)} members, want at least one that remains")
-        self.members = self.members.select(kept)
-        self.live_state = self.live_state and self.live_state.select(kept)
+        self.members, self.live_state = self.members.select(kept), self.live_state and self.live_state.select(kept)
         return self
 
     @by_one_thread

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.learners.fleets.classes import with_new_classes
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.state import (
     FleetState,
@@ -16,7 +17,6 @@ from orfit_bench.learners.fleets.state import (
     from_states,
     initial_state,
     room_of,
-    with_new_classes,
     with_room,
 )
 from orfit_bench.learners.learner import Learner

@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.fleets.rows import FleetRows
-from orfit_bench.learners.targets import OF_CLASSES, check_same_kind, with_classes
+from orfit_bench.learners.targets import check_same_kind, with_classes
 from orfit_bench.spec.arrays import enlarged, take, to_host
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import Label, LearnerState, Sizes
@@ -57,7 +57,7 @@ class FleetState:
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
     most_steps: int = field(init=False, compare=False)
-    """An upper bound of the steps that a member has done; perhaps only a member that was removed has reached it."""
+    """An upper bound of `n_steps`; it does not decrease if the member with the most steps is removed."""
     bound: Callable[[FleetState, object, object, HostArray | None], int] | None = field(
         default=None, init=False, compare=False
     )
@@ -115,9 +115,9 @@ def from_states(members: Members, states: Sequence[LearnerState], known: tuple[L
     every = [*known, *(label for state in states for label in state.classes)]
     check_same_kind(every, "fleet")
     classes = tuple(dict.fromkeys(every))
-    order = np.full((len(states), len(classes)), UNKNOWN)
+    order, column = np.full((len(states), len(classes)), UNKNOWN), {label: i for i, label in enumerate(classes)}
     for row, state in zip(order, states, strict=True):
-        row[[classes.index(label) for label in state.classes]] = range(len(state.classes))
+        row[[column[label] for label in state.classes]] = range(len(state.classes))
     if labels:
         states = [with_classes(members.rule(i), state, classes) for i, state in enumerate(states)]
     sizes = states[0].sizes
@@ -229,18 +229,3 @@ def with_room(layout: StateLayout, arrays: Any, room: int) -> Any:
     """The record with room for this number of entries in its growing fields, if it has any."""
     growing = {f.name: getattr(arrays, f.name) for f in layout.fields if layout.grows in f.dims}
     return arrays._replace(**{name: enlarged(a, (len(a), room, *a.shape[2:])) for name, a in growing.items()})
-
-
-def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[Label, ...]) -> FleetState:
-    """The state with columns of zeros for further classes at the end; unchanged if there are none."""
-    more = len(classes) - len(state.classes)
-    if not more:
-        return state
-    wide = {}
-    for f in fields:
-        if along := [axis for axis, dim in enumerate(f.dims, start=1) if dim in OF_CLASSES]:
-            a = getattr(state.arrays, f.name)
-            wide[f.name] = enlarged(a, tuple(n + more * (axis in along) for axis, n in enumerate(a.shape)))
-    order = np.pad(state.order, ((0, 0), (0, more)), constant_values=UNKNOWN)
-    sizes = state.sizes._replace(n_outputs=len(classes))
-    return replace(state, sizes=sizes, arrays=state.arrays._replace(**wide), classes=classes, order=order)

@@ -12,8 +12,8 @@ from orfit_bench.learners.pipelines.standardizer import RunningMoments
 
 Array = np.ndarray[Any, Any]
 
-WINDOW = 1024
-"""Number of rows that are checked together."""
+FIRST_WINDOW, WINDOW = 16, 1024
+"""Number of rows that are checked together: first, and at most."""
 
 
 class Segment(NamedTuple):
@@ -68,18 +68,21 @@ def _next_move(
 
 
 def _first_far(moments: RunningMoments, X: Array, current: Coordinates, start: int, stop: int, counts: Array) -> int:
-    """The first row with a column that has not varied before, or |z|^2 > 4 (1 + |own z|^2) by the moments after it.
+    """The first row that is far out, or in which a column varies for the first time; `stop` if there is none.
 
-    It is `stop` if there is none.
+    A row is far out if |z|^2 > 4 (1 + |z_own|^2), where z is the row in the current coordinates and z_own the row
+    standardized by the moments that include it.
     """
-    for first in range(start, stop, WINDOW):
-        part = slice(first, min(first + WINDOW, stop))
+    first, window = start, FIRST_WINDOW
+    while first < stop:
+        part = slice(first, min(first + window, stop))
         own = _square((X[part] - moments.means[part]) / moments.spreads[part])
         far = _square(current.rows(X[part])) > 4 * (1 + own)
         far |= (moments.varies[part] & ~current.varied).any(axis=1)
         far &= counts[part]
         if far.any():
             return first + int(far.argmax())
+        first, window = part.stop, min(2 * window, WINDOW)
     return stop
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from orfit_bench.learners.pipelines.merging import Merging
 from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.single_rows import next_row
 from orfit_bench.learners.pipelines.transforms import Transform
+from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.plain_values import refuse_masked
 from orfit_bench.tables.row_labels import check_rows_agree
@@ -59,7 +61,8 @@ class Pipeline(Merging):
         ------
         TypeError, ValueError, DivergedError, RuntimeError
             As in the learner's `partial_fit`. The transforms then know the rows that the learner has learned, and no
-            others. TypeError also for `sample_weight`, if the learner does not follow the moments of a standardizer.
+            others but pending rows of earlier calls, if they belong to the refused step. TypeError also for
+            `sample_weight`, if the learner does not follow the moments of a standardizer.
 
         Examples
         --------
@@ -203,21 +206,39 @@ class Pipeline(Merging):
         found = next_row(standardizer_of(self.transforms), self.position, plain)
         if found is None:
             return False
-        seen = self.learner.n_samples_seen_
+        before, seen = self.learner.live_state, self.n_samples_seen_
         try:
             self.learner.learn_one(found.row, *targets)
-        except (DivergedError, TypeError, ValueError):  # learning it as a chunk raises the full error
-            if self.learner.n_samples_seen_ == seen:
-                return False
+            self.position, self.transforms = found.position, (found.standardizer, *self.transforms[1:])
+        except KeyboardInterrupt as error:
+            self._mark_if_changed(before, seen, error)
             raise
-        finally:
-            if self.learner.n_samples_seen_ != seen:  # also if a warning that is an error came after the row
+        except Exception as error:
+            if self.n_samples_seen_ != seen:  # a warning that is an error came after the row
                 self.position, self.transforms = found.position, (found.standardizer, *self.transforms[1:])
+            elif isinstance(error, (DivergedError, TypeError, ValueError)):
+                return False  # learning it as a chunk raises the full error
+            raise
         return True
 
     @by_one_thread
     def _learn(self, verb: str, X: Any, *targets: Any, **given: Any) -> Any:
         """The result of a method (`verb`) of the learner; the transforms advance only as far as the learner."""
+        before, seen = self.learner.live_state, self.n_samples_seen_
+        try:
+            return self._learn_rows(verb, X, targets, given)
+        except KeyboardInterrupt as error:
+            self._mark_if_changed(before, seen, error)
+            raise
+
+    def _mark_if_changed(self, before: LearnerState | None, seen: int, error: KeyboardInterrupt) -> None:
+        """Mark a state as interrupted if it has changed: the transforms may know other rows than the learner."""
+        with suppress(RuntimeError):  # the learner has marked its state
+            state = self.learner.live_state
+            if state and (state.n_samples != seen or state is not before):
+                state.interrupted = type(error).__name__
+
+    def _learn_rows(self, verb: str, X: Any, targets: tuple[Any, ...], given: dict[str, Any]) -> Any:
         for y in targets:
             check_rows_agree(X, y, "y")
         check_rows_agree(X, given.get("sample_weight"), "sample_weight")

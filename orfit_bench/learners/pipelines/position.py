@@ -20,7 +20,7 @@ from orfit_bench.state.state import LearnerState
 Array = np.ndarray[Any, Any]
 
 PRIOR_MOVES = (8, 64)
-"""The rows at which the prior moves to the moments; after the last of them it does not move."""
+"""The numbers of rows after which the prior moves to the present moments; after the last one it no longer moves."""
 SETTLED = PRIOR_MOVES[-1]
 GROWTH = 64
 """Before row SETTLED, the prior also moves if the spread of a column exceeds that of the prior by this factor."""

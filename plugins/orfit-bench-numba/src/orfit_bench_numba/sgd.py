@@ -39,8 +39,7 @@ __all__ = [
 
 CHECKS_ROWS = True
 COMPLEX = True
-"""Only for the loss e^2 / 2. Only settings with the step of `lms` are compiled for complex numbers; the reference
-computes all others."""
+"""For the squared loss. The plain step, that of `lms`, is compiled; with other settings the reference kernel learns."""
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
