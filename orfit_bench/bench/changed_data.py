@@ -36,6 +36,7 @@ def differing_rows(records: Iterable[Record]) -> str:
             name = stream_name(cell["stream"], cell["stream_settings"])
             return (
                 f"the rows of {name!r} differ between cells, so the data changed while they were measured: run all "
-                f"cells again (--fresh, or fresh=True)"
+                f"cells again (--fresh, or fresh=True). A stream of a plugin must draw random numbers from its "
+                f"setting seed, so that all cells get the same rows"
             )
     return ""

@@ -61,7 +61,9 @@ def _measure(metric: Metric, record: Record, memory_budget: float) -> tuple[floa
     value = metric.measure(record)
     if value is None:
         return None, ""
-    return (None, "is NaN") if math.isnan(value) else (float(value), "")
+    if math.isnan(value):
+        return None, "is NaN"
+    return float(value), f"is {value}" if math.isinf(value) else ""
 
 
 def _supplier(metric: Metric) -> str:

@@ -137,7 +137,10 @@ OFFERED = {
     "integers": "integers as targets",
     "gaps": "targets that may be missing",
 }
-LABELS = ". If the labels are floats such as 1.0, convert them to integers or strings"
+LABELS = (
+    ". If the labels are floats such as 1.0, convert them to integers or strings; a column without values counts as "
+    "numbers"
+)
 """A hint if a classifier gets no labels: pandas turns a column of integers with a missing value into floats."""
 
 
@@ -149,10 +152,9 @@ def no_stream_message(method: Method, streams: Sequence[Stream]) -> str:
     if all(stream.offers == "gaps" for stream in streams):
         return f"{refused}: targets that may be missing (--gaps, or gaps=True) are for filters, such as kalman"
     if names == [FILE.name]:
-        file = stream_name(FILE.name, {s.name: s.default for s in streams[0].settings})
         return (
-            f"{refused}: {file} has {OFFERED[streams[0].offers]}. Regression needs numbers, classification strings or "
-            f"integers, a subspace no target{hint}"
+            f"{refused}: {_name_of(streams[0])} has {OFFERED[streams[0].offers]}. Regression needs numbers, "
+            f"classification strings or integers, a subspace no target{hint}"
         )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return f"{refused}; suitable streams: {', '.join(suitable) or 'none installed'}{hint}"
@@ -162,6 +164,11 @@ def no_method_message(stream: Stream) -> str:
     """The error message if no selected method can learn a stream."""
     suitable = [m.name for m in registry().methods.values() if stream.suits(m.kind)]
     return (
-        f"stream {stream.name!r} provides {stream.offers}, which no method of the suite can learn; "
+        f"stream {_name_of(stream)!r} provides {stream.offers}, which no method of the suite can learn; "
         f"suitable methods: {', '.join(suitable) or 'none installed'}"
     )
+
+
+def _name_of(stream: Stream) -> str:
+    """The name of a stream, or of its file."""
+    return stream_name(stream.name, {s.name: s.default for s in stream.settings})

@@ -218,7 +218,8 @@ def _progress(stored: int) -> Iterator[Any]:
                 if stored > done:
                     shown.say(
                         f"{describe_count(stored - done, 'stored cell')} not reused: of another run, or damaged, or "
-                        f"the versions, machine, commit, plugins, rows or limits have changed"
+                        f"the versions, machine, commit, plugins, rows or limits have changed, or only one of the "
+                        f"runs is timed"
                     )
             elif not shown.moves or record["status"] not in GOOD:
                 shown.say(f"[{done}/{total}] {describe(record)}")

@@ -33,13 +33,20 @@ class Journal:
     data : callable
         Returns the user's files from which the rows are read. It is called at every access, since the first run may
         download them.
+    kind : str, optional
+        Letters that distinguish records which do not replace each other, such as those of timed and untimed cells.
     """
 
     def __init__(
-        self, output: Path, provenance: dict[str, Any], data: Callable[[], Iterable[Path]] = lambda: ()
+        self,
+        output: Path,
+        provenance: dict[str, Any],
+        data: Callable[[], Iterable[Path]] = lambda: (),
+        kind: str = "",
     ) -> None:
         self.folder = folder_of(output)
         self._provenance, self._data = provenance, data
+        self._ending = f".{kind}.json" if kind else ".json"
 
     def identity(self) -> str:
         """Return a key that must be equal for records to be combined."""
@@ -51,29 +58,34 @@ class Journal:
         identity = self.identity()
         records = {}
         for path in sorted(self.folder.glob("*.json")):
+            if path.name != f"{_key_of(path)}{self._ending}":
+                continue
             try:
                 entry = read_entry(path)
             except ValueError as error:
                 warnings.warn(f"{error}; its job is run again", UserWarning, stacklevel=2)
                 continue
             if entry["identity"] == identity:
-                records[path.stem] = entry["record"]
+                records[_key_of(path)] = entry["record"]
         return records
 
     def write(self, record: dict[str, Any]) -> None:
         """Store a record atomically."""
         make_folder(self.folder)
         content = {"identity": self.identity(), "record": record}
-        replace_text(self.folder / f"{record['key']}.json", json.dumps({"digest": _digest(content), **content}))
+        replace_text(self._file(record["key"]), json.dumps({"digest": _digest(content), **content}))
 
     def remove(self, keys: Iterable[str]) -> None:
         """Delete the records with these keys, and the folder if it becomes empty."""
         for key in keys:
             with suppress(FileNotFoundError):
-                system.remove(self.folder / f"{key}.json")
+                system.remove(self._file(key))
         locks.remove_matching(self.folder, ".*.json.*.tmp")
         with suppress(OSError):  # not empty, or never created
             self.folder.rmdir()
+
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{key}{self._ending}"
 
 
 def discard(output: Path) -> None:
@@ -95,11 +107,16 @@ def read_entry(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: this entry of the journal cannot be read ({error})") from error
     content = {name: entry.get(name) for name in ("identity", "record")} if isinstance(entry, dict) else {}
     record = content.get("record")
-    if not isinstance(record, dict) or record.get("key") != path.stem:
-        raise ValueError(f"{path}: this entry of the journal has no record with the key {path.stem!r}")
+    if not isinstance(record, dict) or record.get("key") != _key_of(path):
+        raise ValueError(f"{path}: this entry of the journal has no record with the key {_key_of(path)!r}")
     if entry.get("digest") != _digest(content):
         raise ValueError(f"{path}: the digest of this entry of the journal does not fit: it is damaged or was changed")
     return content
+
+
+def _key_of(path: Path) -> str:
+    """The key of the record in a file."""
+    return path.name.partition(".")[0]
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -8,13 +8,14 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, distributions, entry_points, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import Any
 
 import orfit_bench
 from orfit_bench.jobs.keys import make_text_key
-from orfit_bench.plugins.discovery import GROUP, IN_PROCESS, OWN
+from orfit_bench.plugins import entry_points
+from orfit_bench.plugins.discovery import IN_PROCESS, OWN
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import SPEC_VERSION
 
@@ -96,7 +97,7 @@ def plugin_commits() -> dict[str, dict[str, Any]]:
 
 def _plugin_files() -> dict[str, Path]:
     """The file of the module that each distribution with a working plugin names."""
-    modules = {point.dist.name: point.module for point in entry_points(group=GROUP) if point.dist}
+    modules = {name: module for (name, _), module in entry_points.modules().items()}
     used = [p.distribution for p in registry().plugins if p.state == "ok" and p.distribution != OWN]
     files = {name: getattr(sys.modules.get(modules.get(name, "")), "__file__", None) for name in used}
     return {name: Path(file) for name, file in files.items() if file}

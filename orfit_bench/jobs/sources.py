@@ -7,14 +7,14 @@ import sys
 import sysconfig
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from orfit_bench.jobs.files import digest
 from orfit_bench.jobs.fingerprint import package_of
-from orfit_bench.plugins.discovery import GROUP, IN_PROCESS
+from orfit_bench.plugins import entry_points
+from orfit_bench.plugins.discovery import IN_PROCESS
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Override
 
@@ -30,7 +30,7 @@ def plugin_sources() -> dict[str, str]:
     It covers the packages of its entry points and kernels, and those that they import, except for Python's own, this
     package and what is installed from archives.
     """
-    modules = {(point.dist.name, point.name): point.module for point in entry_points(group=GROUP) if point.dist}
+    modules = entry_points.modules()
     used: dict[str, set[str]] = defaultdict(set)
     for plugin in registry().plugins:
         if plugin.state == "ok" and not plugin.own and plugin.distribution != IN_PROCESS:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from orfit_bench.mutation.learner_code import is_learner_code
-from orfit_bench.plugins.discovery import GROUP
+from orfit_bench.plugins import entry_points
 
 PACKAGE = "orfit_bench"
 
@@ -28,7 +27,7 @@ def ensure_replaceable(module: str) -> None:
 
 def _plugins() -> list[str]:
     """The imported modules of installed plugins, which keep the learner code that they imported."""
-    modules = {point.module for point in entry_points(group=GROUP)}
+    modules = set(entry_points.modules().values())
     return sorted(m for m in modules if m in sys.modules and m.partition(".")[0] != PACKAGE)
 
 

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import isfunction, ismethod, ismodule
 from math import inf
 from pathlib import Path
@@ -19,6 +20,7 @@ import pluggy
 from orfit_bench import spec
 from orfit_bench.errors import suggest
 from orfit_bench.plugins import hooks, trial
+from orfit_bench.plugins.entry_points import GROUP, installation_time, module_of, supplier_of
 from orfit_bench.plugins.redirection import printed_on_stderr
 from orfit_bench.spec import LINEAR, SPEC_VERSION, Absent, Metric, Model, Override
 from orfit_bench.spec.metric import Direction
@@ -33,7 +35,6 @@ IN_PROCESS = "this process"
 """The distribution name of plugins that were registered in this process."""
 OWN = "orfit-bench"
 """The distribution name of this package."""
-GROUP = "orfit_bench"
 ONLY = "ORFIT_BENCH_PLUGINS"
 """Environment variable: names of the plugins to load, separated by commas. The package's own is always loaded."""
 
@@ -83,17 +84,26 @@ def installed() -> Iterator[Plugin]:
 
     only = "" if os.environ.get(trial.IN_TRIAL) else os.environ.get(ONLY)
     wanted = None if only is None else {n.strip() for n in only.split(",")}
-    points = sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, _supplier(p)))
+    points = sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, supplier_of(p)))
     allowed = [p for p in points if _own(p) or wanted is None or p.name in wanted]
     with trial.tried(p for p in allowed if not _own(p)) as fatal:
         for point in points:
-            identity = (point.name, *_supplier(point))
+            identity = (point.name, *supplier_of(point))
             if point not in allowed:
                 yield Plugin(*identity, "blocked", f"not listed in {ONLY}={only}")
             elif point in fatal:
                 yield Plugin(*identity, "broken", fatal[point])
             else:
-                yield replace(load(point.load, *identity), installed=_installation_time(point))
+                yield replace(load(partial(_imported, point), *identity), installed=installation_time(point))
+
+
+def _imported(point: EntryPoint) -> Any:
+    """The plugin of an entry point."""
+    if not module_of(point):
+        raise ValueError(
+            f"its entry point is {point.name} = {point.value!r}, want the name of a module, such as my_plugin"
+        )
+    return point.load()
 
 
 def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
@@ -136,25 +146,7 @@ def place(error: BaseException) -> str:
 
 
 def _own(point: EntryPoint) -> bool:
-    return _supplier(point)[0] == OWN
-
-
-def _supplier(point: EntryPoint) -> tuple[str, str]:
-    """Name and version of the distribution; empty if its metadata cannot be read."""
-    try:
-        return (point.dist.name or "", point.dist.version or "") if point.dist else ("", "")
-    except Exception:
-        return "", ""
-
-
-def _installation_time(point: EntryPoint) -> float:
-    """The time at which the metadata of the distribution were written; infinite if unknown."""
-    name, version = _supplier(point)
-    try:
-        folder = f"{re.sub(r'[-_.]+', '_', name)}-{version}.dist-info"
-        return float(Path(str(point.dist.locate_file(folder))).stat().st_mtime) if point.dist else inf
-    except OSError:
-        return inf
+    return supplier_of(point)[0] == OWN
 
 
 def camel_case(name: str) -> str:

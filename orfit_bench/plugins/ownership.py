@@ -67,9 +67,11 @@ def _taken_name(plugin: Plugin, others: Sequence[Plugin]) -> str:
     for hook in DECLARED_TYPES:
         names = Counter(item.name for item in plugin.offers.get(hook, ()))
         for name, times in names.items():
-            owner = next((p.supplier for p in others if _supplies(p, hook, name)), "itself" if times > 1 else "")
-            if owner:
-                return f"its {hook.removesuffix('s')} {name!r} is already supplied by {owner}: uninstall one or rename"
+            kind = hook.removesuffix("s")
+            if times > 1:
+                return f"it declares {times} {hook} with the name {name!r}: rename all but one"
+            if owner := next((p.supplier for p in others if _supplies(p, hook, name)), ""):
+                return f"its {kind} {name!r} is already supplied by {owner}: uninstall one or rename"
     return _taken_class_name(plugin, others)
 
 

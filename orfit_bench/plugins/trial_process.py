@@ -10,7 +10,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TextIO
 
 from orfit_bench.jobs import fingerprint
-from orfit_bench.plugins.discovery import GROUP, load
+from orfit_bench.plugins.discovery import load
+from orfit_bench.plugins.entry_points import GROUP
 from orfit_bench.plugins.trial import ENDS
 
 END_SECONDS = 5.0

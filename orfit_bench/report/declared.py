@@ -83,9 +83,11 @@ def methods_table(known: Registry) -> Table:
 def lacking(known: Registry) -> list[str]:
     """The reasons why methods are not available on a backend, one line per reason."""
     who: dict[tuple[str, str], list[str]] = {}
-    for backend in known.backends:
+    for backend, here in known.backends.items():
         for method in known.methods:
             if reason := known.absence(backend, method):
+                if (backend, method) not in known.kernels and not known.unused_kernels(method) and here.available:
+                    reason = "no installed plugin has such a kernel (orfit-bench list METHOD: how to write one)"
                 who.setdefault((backend, reason), []).append(method)
     return [
         f"{', '.join(methods) if len(methods) < len(known.methods) else 'all methods'} on {backend}: {reason}"

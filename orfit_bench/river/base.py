@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.factory import create
 from orfit_bench.learners.widening import widened
-from orfit_bench.river.features import Features, check_frame, is_finite, is_real, named_columns
+from orfit_bench.river.features import Features, check_frame, is_finite, is_real, named_columns, refuse_rounded
 from orfit_bench.spec import Method, NumberOrSchedule
 
 OWN = ("fit_intercept", "backend", "seed")
@@ -122,6 +122,7 @@ def check_target(value: Any) -> None:
     if not is_finite(value):
         shown = "an integer beyond the range of float64" if isinstance(value, int) else value
         raise ValueError(f"the target is {shown}: want a finite number; leave out the row")
+    refuse_rounded(value, "the target")
 
 
 def check_series(y: Any) -> None:

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.tables.integers import DOUBLE, LARGEST, refuse_rounded_integer
+
 Array = np.ndarray[Any, Any]
+FLOAT = {float}
 NUMBERS = {float, int, bool, np.bool_, *(np.dtype(code).type for code in "bhilqBHILQefdg")}
 """Types of values that need no closer look."""
 REMEDY = "want a finite number; replace it, for example by the mean of the feature, or leave out the row"
@@ -70,8 +73,12 @@ class Features:
         return self._packed(values)
 
     def _packed(self, values: tuple[Any, ...]) -> Array:
-        if not NUMBERS.issuperset(map(type, values)):
-            check_finite(dict(zip(self._column, values, strict=True)))  # struct packs whatever has a float
+        kinds = set(map(type, values))
+        if kinds != FLOAT:
+            if not kinds <= NUMBERS:
+                check_finite(dict(zip(self._column, values, strict=True)))  # struct packs whatever has a float
+            for name, value in zip(self._column, values, strict=True):
+                refuse_rounded(value, f"the feature {name!r}")
         try:  # struct is four times faster than np.array(values)
             pack_into(self._format, self._buffer, 8 * len(self._first), *values)
         except (StructError, OverflowError):
@@ -181,4 +188,12 @@ def numbers_of(column: Any, what: str) -> Array:
         numbers: Array = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{what} is of dtype {column.dtype}, want numbers ({error})") from None
+    for row in np.flatnonzero(np.abs(numbers) >= LARGEST):
+        refuse_rounded(column.iloc[row], f"{what}, in the row {column.index[row]!r},")
     return numbers
+
+
+def refuse_rounded(value: Any, what: str) -> None:
+    """Raise ValueError for an integer that a double would round."""
+    if isinstance(value, (int, np.integer)) and not -LARGEST <= value <= LARGEST and is_finite(value):
+        refuse_rounded_integer(int(value), what, DOUBLE)

@@ -10,7 +10,7 @@ import numpy as np
 from river import base
 
 from orfit_bench.river.base import StreamingModel, check_series, check_target
-from orfit_bench.river.features import check_finite, check_frame, is_real, named_columns, numbers_of
+from orfit_bench.river.features import check_finite, check_frame, is_real, named_columns, numbers_of, refuse_rounded
 from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
     def _learn_row(self, x: Mapping[Any, Any], row: Any, target: Any) -> None:
         try:
             if type(target) is not float and is_real(target):
+                refuse_rounded(target, "the target")
                 target = float(target)
             self._learner.learn_one(row, target)
         except (TypeError, ValueError, OverflowError):

@@ -13,6 +13,7 @@ from orfit_bench.learners import uncertainty
 from orfit_bench.sklearn.base import checked_weights
 from orfit_bench.sklearn.linear import LinearRows
 from orfit_bench.sklearn.tables import target_names, validate_rows
+from orfit_bench.tables.integers import refuse_rounded
 
 Array = Any
 GOOD_SCORES = ("apa", "nlms", "one_step_sgd", "owm")
@@ -65,6 +66,8 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
             )
             if self.method.traits.gaps:
                 assert_all_finite(y, input_name="y")  # None of a list of objects has become NaN
+            for column in np.atleast_2d(y.T):
+                refuse_rounded(column, "y")
             weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
             if start:
                 self._begin_learner()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import validate_data
 
+from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.integers import LARGEST, refuse_rounded
 from orfit_bench.tables.names import label_text, quoted
 from orfit_bench.tables.pandas_index import index_columns
 
@@ -26,9 +29,23 @@ def validate_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -
             f"X: got the columns {quoted(labels)}, want the order {quoted(known)} as in fit: select them in this order"
         )
     found = validate_data(estimator, X, *y, reset=reset, **checks)
+    if np.abs(found[0] if y else found).max(initial=0) >= LARGEST:
+        _refuse_rounded(X)
     if reset:
         estimator.column_labels_ = labels
     return found
+
+
+def _refuse_rounded(X: Any) -> None:
+    """Raise ValueError for an integer in a table or array of rows that a double would round."""
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        labels, columns = X.columns, [X.iloc[:, i].dropna().to_numpy() for i in range(X.shape[1])]
+        columns = [column if column.dtype.kind in "iu" else np.empty(0) for column in columns]
+    else:
+        array = np.asarray(read_columns(X, "X", missing=True).values)
+        labels, columns = range(array.shape[1]), list(array.T)
+    for label, column in zip(labels, columns, strict=True):
+        refuse_rounded(column, f"X: column {label_text(label)!r}")
 
 
 def target_names(y: Any, known: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -35,6 +35,15 @@ class TestJournal:
         assert seen == [(2, 3), (3, 3)]
         assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
 
+    def test_timed_and_untimed_cells_do_not_replace_each_other(self, tmp_path):
+        path = tmp_path / "r.nc"
+        self.interrupted(path, 2)
+        run(suite("lms", "nlms", "rls"), path, isolate=False, timed=False)
+        seen = []
+        run(suite("lms", "nlms", "rls"), path, isolate=False, progress=lambda *a: seen.append(a[:2]))
+        assert seen == [(2, 3), (3, 3)]
+        assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
+
     def test_half_a_record_of_a_killed_run_goes_with_its_cell(self, tmp_path):
         journal = Journal(tmp_path / "r.nc", {})
         journal.write({"key": "a"})

@@ -21,6 +21,14 @@ D = 3
 X, Y = np.random.default_rng(0).standard_normal((4, D)), np.random.default_rng(1).standard_normal(4)
 
 
+@pytest.fixture(autouse=True)
+def errors_of_numpy() -> Iterator[None]:
+    """Restore the state of np.errstate, whose __enter__ may be interrupted too."""
+    before = np.geterr()
+    yield
+    np.seterr(**before)
+
+
 @contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
     """Raise KeyboardInterrupt in the main thread after this time."""

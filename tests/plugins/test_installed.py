@@ -79,7 +79,7 @@ PLUGINS: dict[str, tuple[str, str, str]] = {
     "a_key": (HEAD + hook("kernels", "{'numpy': 'm'}"), "broken", "hook kernels: got the key 'numpy'"),
     "a_value": (HEAD + hook("kernels", "{('numpy', 'x'): 3}"), "broken", "want the name of a module"),
     "a_method": (HEAD + hook("methods", "[method('lms')]"), "broken", "'lms' is already supplied by orfit-bench 0"),
-    "a_twice": (HEAD + hook("methods", "[method('x'), method('x')]"), "broken", "already supplied by itself"),
+    "a_twice": (HEAD + hook("methods", "[method('x'), method('x')]"), "broken", "declares 2 methods with the name 'x'"),
     "a_experiments": (HEAD + hook("experiments", "[method('x')]"), "broken", "want Experiment objects"),
     "a_runner": (HEAD + EXPERIMENT.replace("no.such:", "no.such."), "broken", "want 'package.module:function'"),
     "b_good": (HEAD + GOOD, "ok", ""),
@@ -221,3 +221,28 @@ def test_learning_needs_no_xarray(site: Path) -> None:
         "print(json.dumps([m.split('.')[0] for m in sys.modules]))"
     )
     assert set(run(site, code)).isdisjoint({"xarray", "pandas"})
+
+
+MALFORMED = """
+import json
+from orfit_bench.jobs.provenance import provenance
+from orfit_bench.jobs.sources import plugin_sources
+from orfit_bench.plugins.registry import registry
+provenance({})
+print(json.dumps([[(p.name, p.state, p.reason) for p in registry().plugins], sorted(plugin_sources())]))
+"""
+
+
+def test_malformed_entry_points_are_reported_and_stop_nothing(tmp_path: Path) -> None:
+    install(tmp_path, "b_good", HEAD + GOOD)
+    values = {"dash": "my-plugin", "empty": "", "colons": "a:b:c"}
+    for name, value in values.items():
+        install(tmp_path, name, HEAD)
+        (tmp_path / f"{name}-0.1.dist-info" / "entry_points.txt").write_text(f"[orfit_bench]\n{name} = {value}\n")
+    plugins, sources = run(tmp_path, MALFORMED)
+    for name, value in values.items():
+        (found,) = (tuple(rest) for plugin, *rest in plugins if plugin == name)
+        assert found[0] == "broken"
+        assert f"its entry point is {name} = {value!r}, want the name of a module" in found[1]
+    assert ["b_good_point", "ok", ""] in plugins
+    assert "b-good" in sources

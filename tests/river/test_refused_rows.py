@@ -102,8 +102,6 @@ def test_targets_of_a_table_equal_single_targets(dtype: Any) -> None:
     for x, target in zip(TABLE.to_dict("records"), y.astype(float), strict=True):
         single.learn_one(x, target)
     np.testing.assert_allclose(many.predict_many(TABLE), [single.predict_one(x) for x in TABLE.to_dict("records")])
-    large = ESTIMATORS["rls"](backend="numpy")
-    large.learn_many(TABLE, pd.Series([2**60 + 1] * 5))  # rounded, as by learn_one
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,9 @@ def test_targets_before_the_first_feature_are_checked_like_others() -> None:
     for wrong in ([1.0, 2.0], [1.0] * 4):
         with pytest.raises(ValueError, match=r"y: got . rows, want 3, one for each row of X"):
             model.learn_many(empty, wrong)
-    model.learn_one({}, 2**60 + 1)  # rounded
+    with pytest.raises(ValueError, match="the target = 1152921504606846977 would be rounded"):
+        model.learn_one({}, 2**60 + 1)
+    model.learn_one({}, 2**60)
     model.learn_one({"a": 1.0}, 1.0)
     assert model.learner.n_samples_seen_ == 2
 
@@ -286,3 +286,21 @@ def test_a_classifier_without_rows_predicts_an_empty_series(method: str) -> None
 def test_rows_before_the_first_one_are_tables_too(method: str, verb: str) -> None:
     with pytest.raises(TypeError, match="X: got list of builtins, want a DataFrame"):
         getattr(ESTIMATORS[method](backend="numpy"), verb)([1])
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, -(2**53) - 1, np.int64(2**53 + 1), 2**60 + 1])
+def test_integers_that_would_be_rounded_are_refused(large: Any) -> None:
+    model = ESTIMATORS["ridge"](fit_intercept=False, backend="numpy")
+    model.learn_one({"a": 1, "b": 2**60}, 2**60)
+    before = known(model)
+    for x, y in (({"a": large, "b": 1}, 1.0), ({"a": 1.0, "b": 1.0}, large), ({"a": 1, "c": large}, 1.0)):
+        with pytest.raises(ValueError, match=rf"{large} would be rounded: float64 holds all integers up to 2\^53 only"):
+            model.learn_one(x, y)
+    with pytest.raises(ValueError, match=rf"the feature 'a' = {large} would be rounded"):
+        model.predict_one({"a": large, "b": 1})
+    table, targets = pd.DataFrame({"a": [1, 2], "b": [3, large]}), pd.Series([1, large])
+    with pytest.raises(ValueError, match=rf"the feature 'b', in the row 1, = {large} would be rounded"):
+        model.learn_many(table, pd.Series([1.0, 2.0]))
+    with pytest.raises(ValueError, match=rf"the target, in the row 1, = {large} would be rounded"):
+        model.learn_many(TABLE[["a", "b"]].iloc[:2], targets)
+    assert known(model) == before

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
@@ -48,3 +49,31 @@ def test_the_index_of_a_table_is_no_feature(method: str, y: Any, verb: str) -> N
     np.testing.assert_array_equal(
         getattr(estimator, verb)(table), getattr(estimator, verb)(pa.Table.from_pandas(table))
     )
+
+
+LARGE = 2**53 + 1
+ROUNDED = [
+    pd.DataFrame({"a": [1, LARGE], "b": [1.5, 2.0]}),
+    pd.DataFrame({"a": [1, LARGE], "b": [1, 2]}, dtype="Int64"),
+    pl.DataFrame({"a": [1, LARGE], "b": [1.5, 2.0]}),
+    pa.table({"a": [1, LARGE], "b": [1.5, 2.0]}),
+    np.array([[1, 2], [LARGE, 3]]),
+    [[1, 2], [LARGE, 3]],
+]
+
+
+@pytest.mark.parametrize("rows", ROUNDED, ids=lambda rows: type(rows).__module__)
+def test_integers_that_would_be_rounded_are_refused(rows: Any) -> None:
+    estimator = ESTIMATORS["ridge"](backend="numpy")
+    with pytest.raises(ValueError, match=rf"X.* holds {LARGE} in row 1, which would be rounded"):
+        estimator.fit(rows, [1.0, 2.0])
+    with pytest.raises(ValueError, match=rf"y.* holds {LARGE} in row 1, which would be rounded"):
+        estimator.fit(X.iloc[:2], pd.Series([1, LARGE]))
+    estimator.fit([[1, 2**60], [2, 3]], [2**60, 1])
+    estimator.fit(np.array([[1.0, float(LARGE)], [2.0, 3.0]]), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("weights", ["x", ["a", "b"], [None, 1.0]])
+def test_weights_that_are_no_numbers_are_named(weights: Any) -> None:
+    with pytest.raises(ValueError, match=r"sample_weight: got .*, want numbers"):
+        ESTIMATORS["rls"](backend="numpy").partial_fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=weights)
