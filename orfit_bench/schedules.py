@@ -264,7 +264,10 @@ class Sequence(Schedule):
 
     def __call__(self, t: Steps) -> Values:
         """Values at the steps t."""
-        values: Values = np.asarray(self.values)[np.minimum(t, len(self.values)) - 1]
+        place = np.minimum(t, len(self.values)) - 1
+        if place.size < len(self.values):  # a long sequence is not converted in every call
+            return np.array([self.values[i] for i in place.ravel().tolist()], float).reshape(place.shape)
+        values: Values = np.asarray(self.values)[place]
         return values
 
     def extremes(self) -> tuple[float, ...]:

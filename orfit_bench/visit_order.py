@@ -65,9 +65,13 @@ class VisitOrder:
         True
         """
         rows = np.empty(len(positions), np.int64)
-        blocks = positions // self._block if len(positions) else positions
-        for b in np.unique(blocks):
-            rows[blocks == b] = self._drawn(int(b))[positions[blocks == b] - b * self._block]
+        if not len(positions):
+            return rows
+        order = np.argsort(positions, kind="stable")
+        sorted_positions = positions[order]
+        blocks, starts = np.unique(sorted_positions // self._block, return_index=True)
+        for b, start, stop in zip(blocks.tolist(), starts, [*starts[1:], len(positions)], strict=True):
+            rows[order[start:stop]] = self._drawn(b)[sorted_positions[start:stop] - b * self._block]
         return rows
 
 

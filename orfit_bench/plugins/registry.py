@@ -79,8 +79,10 @@ class Registry:
         for hook, table in self.tables.items():
             table.missing = f" Broken plugins: {'; '.join(broken)}" if broken else ""
             offered = [(item, plugin) for plugin in self.plugins for item in plugin.offers.get(hook, ())]
-            table.clear()
-            table.update({item.name: item for item, _ in offered})
+            found = {item.name: item for item, _ in offered}
+            table.update(found)
+            for name in table.keys() - found.keys():  # never empty, since other threads may read it
+                del table[name]
             owners |= {(hook, item.name): plugin for item, plugin in offered}
         self.suppliers = {key: plugin.supplier for key, plugin in owners.items()}
         self.registrations = {key: plugin.registration for key, plugin in owners.items() if plugin.registration}

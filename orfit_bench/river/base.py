@@ -87,7 +87,7 @@ class StreamingModel:
         before = self._features, self._learner, self._leading
         try:
             yield
-        except Exception as error:
+        except BaseException as error:
             if not (isinstance(error, DivergedError) and error.row):
                 self._features, self._learner, self._leading = before
             raise

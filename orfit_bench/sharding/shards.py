@@ -47,13 +47,14 @@ class Columns(NamedTuple):
 
     def check(self, names: Iterable[object], where: str) -> None:
         """Raise ValueError if one of these columns is not among the names."""
-        given = list(names)
+        given = dict.fromkeys(names)
         if missing := [name for name in (*self.target, *self.drop) if name not in given]:
             raise ValueError(f"{where} no column {missing[0]!r}{suggest(missing[0], map(str, given))}")
 
     def learned_from(self, source: Source) -> tuple[str, ...]:
         """The columns of a file that are learned."""
-        return tuple(name for name in source.kinds if name not in (*self.target, *self.drop, *source.index))
+        others = {*self.target, *self.drop, *source.index}
+        return tuple(name for name in source.kinds if name not in others)
 
 
 def _are_names(value: object) -> bool:
@@ -143,7 +144,8 @@ def _split(table: Any, columns: Columns) -> Rows:
         raise TypeError(f"a shard is a {type(table).__name__}, which has no column {name!r}: {remedy}") from None
     columns.check(frame.columns, "a shard has")
     y = frame[columns.target[0]] if len(columns.target) == 1 else frame.select(columns.target)
-    learned = [i for i, name in enumerate(frame.columns) if name not in (*columns.target, *columns.drop)]
+    others = {*columns.target, *columns.drop}
+    learned = [i for i, name in enumerate(frame.columns) if name not in others]
     X = table.iloc[:, learned] if hasattr(table, "iloc") else frame[:, learned].to_native()  # keeps labels of pandas
     return X, y.to_native() if columns.target else None
 

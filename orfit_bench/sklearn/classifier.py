@@ -91,7 +91,8 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         """Learn labels of any dtype; the learner gets integers, in order of first appearance."""
         first = not self.learner_.n_samples_seen_
         weights = None if sample_weight is None else checked_weights(sample_weight, len(X), first)
-        new = [label for label in unique_labels(y).tolist() if label not in set(self.classes_.tolist())]
+        classes = set(self.classes_.tolist())
+        new = [label for label in unique_labels(y).tolist() if label not in classes]
         if new and self._fixed:
             raise ValueError(f"y: the label {new[0]!r} is not among the classes of the first call")
         if new:
@@ -108,9 +109,8 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
                 self.classes_ = unique_labels([*self.classes_.tolist(), *seen])
         return self
 
-    def _answer(self, X: Array) -> Array:
-        """Scores (n, classes), columns as in `classes_`; 0 for classes without a row."""
-        scores = self._in_order(self.learner_.backend.asnumpy(self.learner_.decision_function(X)))
+    def _in_columns(self, found: Array) -> Array:
+        scores = self._in_order(found)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _in_order(self, found: Array) -> Array:
@@ -153,7 +153,8 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
             Columns as in `classes_`; for two classes, the score of the second minus that of the first.
         """
         self._check_is_fitted()
-        return self._answer(self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C")))
+        rows = self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C"))
+        return self._in_columns(self.learner_.backend.asnumpy(self.learner_.decision_function(rows)))
 
     def predict(self, X: Array) -> Array:
         """Predict labels.

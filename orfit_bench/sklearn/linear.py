@@ -24,19 +24,21 @@ class LinearRows(StreamingEstimator):
         """The rows that are passed to the learner."""
         return np.hstack([X, np.ones((len(X), 1))]) if self._has_intercept else X
 
-    def _answer(self, X: Array) -> Array:
-        """The predictions or scores of the learner for rows."""
+    def _in_columns(self, found: Array) -> Array:
+        """Predictions, scores or weights (n, c) of the learner, in the shape and order of those of the estimator."""
         raise NotImplementedError
 
     def _weights(self) -> Array:
-        """The answers to unit rows (d, ...), which are the weights of a linear model; the intercept is last."""
+        """The weights (d, ...) of a linear model; the intercept is last."""
         self._check_is_fitted()
         if self._model(self._parameters) is not LINEAR or self.method.state.predict:
             raise AttributeError(
                 f"{type(self).__name__} does not fit a linear model, so it has no coefficients; learner_.state() "
                 f"contains the weights of its model"
             )
-        return self._answer(np.eye(self.learner_.n_features_in_))
+        learner = self.learner_
+        weights = np.array(learner.backend.asnumpy(learner.rule.prediction_weights(learner.live_state)))
+        return self._in_columns(weights)
 
     @property
     def coef_(self) -> Array:

@@ -75,8 +75,8 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
             self._learn(self._rows(X), np.asarray(y, float), sample_weight=weights)
         return self
 
-    def _answer(self, X: Array) -> Array:
-        return self.learner_.backend.asnumpy(self.learner_.predict(X))
+    def _in_columns(self, found: Array) -> Array:
+        return found[:, 0] if self.learner_.live_state.sizes.y_is_1d else found
 
     def predict(self, X: Array, return_std: bool = False) -> Array:
         """Predict targets.
@@ -96,7 +96,8 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
         self._check_is_fitted()
         if return_std:
             uncertainty.require(self.method, np.dtype(np.float64))
-        return self._answer(self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C")))
+        rows = self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C"))
+        return self.learner_.backend.asnumpy(self.learner_.predict(rows))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -158,9 +158,15 @@ def equal_values(one: object, other: object) -> bool:
     return bool(one == other)
 
 
+LONGEST = 200
+"""Largest number of characters of a value in a message."""
+
+
 def describe_value(value: object) -> str:
     """A setting's value in few words: a matrix, or a table, by its shape."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"<array of shape {value.shape}>"
     text = repr(value)
-    return f"<{type(value).__name__} of shape {getattr(value, 'shape', '?')}>" if "\n" in text else text
+    if "\n" in text:
+        return f"<{type(value).__name__} of shape {getattr(value, 'shape', '?')}>"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}... ({len(text)} characters)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -101,7 +102,7 @@ def is_permutation(labels: list[Any]) -> bool:
 def check_distinct(names: list[Any], argument: str) -> None:
     """Raise ValueError if two columns have the same name."""
     if len(set(names)) < len(names):
-        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        twice = [name for name, count in Counter(names).items() if count > 1]
         raise ValueError(f"{argument}: got more than one column named {quoted(twice)}: rename or drop one")
 
 
@@ -129,7 +130,8 @@ def order_of(names: tuple[str, ...], known: tuple[str, ...], argument: str) -> l
     if not names:
         refuse_unnamed(known, argument)
     place = {name: i for i, name in enumerate(names)}
-    lacking, new = [n for n in known if n not in place], sorted(set(names) - set(known), key=names.index)
+    known_names = set(known)
+    lacking, new = [n for n in known if n not in place], [n for n in place if n not in known_names]
     if lacking or new:
         parts = [f"{what} {quoted(found)}" for what, found in (("missing", lacking), ("unexpected", new)) if found]
         remedy = ": select the columns by feature_names_in_" if argument != "y" else ""

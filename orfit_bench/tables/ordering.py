@@ -27,7 +27,7 @@ def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
         if not len(values):
             continue
         is_sorted = is_sorted and (last is None or bool(values[0] >= last)) and bool((values[1:] >= values[:-1]).all())
-        last = values[-1]
+        last = values[-1].item()  # NumPy compares integers of two types as doubles
         if not is_sorted and not fits:
             raise ValueError(
                 f"{source.name}: the rows are not in the order of {time!r}, and too many to be sorted in memory: sort "
@@ -35,7 +35,14 @@ def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
             )
         if fits:
             parts.append(values)
-    return None if is_sorted else np.argsort(np.concatenate(parts)[:rows], kind="stable")
+    return None if is_sorted else np.argsort(_joined(parts)[:rows], kind="stable")
+
+
+def _joined(parts: list[Any]) -> Any:
+    """All values; as Python integers if some are signed and others beyond them, which NumPy would round."""
+    if {part.dtype.kind for part in parts} == {"i", "u"}:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
 
 
 def _sorting(source: Source, time: str) -> str:

@@ -44,4 +44,6 @@ class RowView(ABC):
         return np.asarray(self[0:0]).dtype
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("the rows are read or computed when they are requested: an array of them is a copy")
         return np.asarray(self[:], dtype)

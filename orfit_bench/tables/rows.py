@@ -109,8 +109,9 @@ class View(RowView):
         if not isinstance(piece, slice) or piece.step not in (None, 1):
             raise TypeError(f"rows of a file support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
         start, stop, _ = piece.indices(len(self))
-        return self._cursor.read(self._start + start, self._start + max(start, stop))[self._which]
+        found = self._cursor.read(self._start + start, self._start + max(start, stop))[self._which]
+        return found.copy()  # the cursor keeps these rows
 
     def at(self, places: Array) -> Array:
         """The rows at these positions."""
-        return self._cursor.gather(self._start + places)[self._which]
+        return self._cursor.gather(self._start + places)[self._which].copy()

@@ -77,6 +77,14 @@ class CommitProcess:
         return " ".join(map(str, self._asked[:3]))
 
     def _start(self) -> None:
+        try:
+            self._open()
+        except BaseException:
+            self._end()
+            raise
+
+    def _open(self) -> None:
+        """Start the process, and check that it imports the distributions of the commit."""
         with _environment(self._variables):  # the option `env` of execnet is applied too late for PYTHONPATH
             self._group = _group()
             python = f"python={shlex.quote(sys.executable)}"
@@ -87,7 +95,6 @@ class CommitProcess:
         self._channel.send(list(self._asked))
         for name, place in self.finish().items():
             if Path(place) not in self.where.path:
-                self._end()
                 raise RuntimeError(
                     f"{name} of {self.where.commit[:12]} would be imported from {place}, which is not its environment"
                 )

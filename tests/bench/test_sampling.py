@@ -11,6 +11,7 @@ from orfit_bench.bench import Suite, run
 from orfit_bench.cli import main
 from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Integer, Setting, Stream
+from orfit_bench.visit_order import VisitOrder
 
 LEARNERS = [
     ("sgd", {"loss": "huber", "step_size": 0.1, "momentum": 0.5, "averaging": "uniform"}),
@@ -258,3 +259,20 @@ def test_a_target_for_each_row_is_wanted():
     ):
         with pytest.raises(ValueError, match="y: got 6 targets, want 4, one for each row of X"):
             sample((np.ones((4, 2)), np.ones(6)))
+
+
+def test_rows_at_any_positions_are_those_of_the_full_order():
+    drawn = []
+
+    def draw(rng):
+        drawn.append(1)
+        return rng.permutation(7)
+
+    order = VisitOrder(70, 7, draw, seed=3)
+    everything = order.rows_at(np.arange(70))
+    assert len(drawn) == 10
+    for block in everything.reshape(10, 7):
+        assert sorted(block.tolist()) == list(range(7))
+    positions = np.random.default_rng(0).integers(0, 70, 200)
+    np.testing.assert_array_equal(order.rows_at(positions), everything[positions])
+    assert order.rows_at(np.arange(0)).tolist() == []

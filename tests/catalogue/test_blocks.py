@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.catalogue.shared.least_squares import independent_rows
 
 STEP, EPS = 0.3, 0.2
 
@@ -190,3 +191,19 @@ def test_parameters_of_one_step_are_those_of_that_step():
     learner = ob.create("lms", step_size={"sequence": {"values": [0.5, 0.1, 0.2]}})
     p = ParameterMaker(learner.method, dict(learner.settings), learner.dtype, 0)(2, 2, 1, 1)
     assert (p.t, p.at(1).t, p.at(1).step_size.tolist()) == (2, 3, [0.2])
+
+
+@pytest.mark.parametrize("rank", [0, 1, 5, 12])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_rows_kept_are_those_that_raise_the_rank(rank: int, dtype: type) -> None:
+    rng = np.random.default_rng(rank)
+    X = (rng.standard_normal((30, rank)) @ rng.standard_normal((rank, 12))).astype(dtype)
+    if dtype is complex:
+        X *= np.exp(1j * rng.uniform(0, 6, (30, 1)))
+    X[[3, 7]] = 0
+    X[9] = 2 * X[8]
+    X[20] *= 1e-9
+    unit = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    ranks = [0, *(np.linalg.matrix_rank(unit[:i]) for i in range(1, 31))]
+    assert independent_rows(X) == [i for i in range(30) if ranks[i + 1] > ranks[i]]
+    assert len(independent_rows(X[:5, :12])) == min(rank, 4)

@@ -304,3 +304,18 @@ def test_integers_that_would_be_rounded_are_refused(large: Any) -> None:
     with pytest.raises(ValueError, match=rf"the target, in the row 1, = {large} would be rounded"):
         model.learn_many(TABLE[["a", "b"]].iloc[:2], targets)
     assert known(model) == before
+
+
+def test_ctrl_c_in_rows_before_the_first_feature_undoes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    model = ESTIMATORS["rls"](backend="numpy", fit_intercept=False)
+    model.learn_many(pd.DataFrame(index=range(5)), pd.Series(np.ones(5)))
+    for place in ("_learn_rows", "_learn_row"):
+        with monkeypatch.context() as patch:
+            patch.setattr(type(model), place, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                model.learn_one({"a": 1.0}, 3.0)
+    model.learn_one({"a": 1.0}, 3.0)
+    assert model.learner.n_samples_seen_ == 6

@@ -7,6 +7,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -411,3 +412,23 @@ def test_rows_that_wait_for_their_step_count_once(method: str, chunk: int) -> No
         parts.partial_fit(X[start : start + chunk])
     assert parts.learner_.pending == 30
     np.testing.assert_allclose(parts.explained_variance_, PCA().fit(X).explained_variance_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["lms", "rls", "ridge", "kalman", "sgd", "class_rls", "softmax"])
+def test_weights_are_those_of_the_learner_and_no_view_of_it(method):
+    X = np.random.default_rng(0).normal(size=(30, 4)) / 3
+    labels = ob.methods()[method].traits.labels
+    estimator = ESTIMATORS[method](backend="numpy").fit(X, X[:, 0] > 0 if labels else X[:, 0])
+    answer = estimator.decision_function if labels else estimator.predict
+    before = answer(X)
+    np.testing.assert_allclose(X @ estimator.coef_.T + estimator.intercept_, before, rtol=1e-9, atol=1e-12)
+    estimator.coef_[:] = 7
+    np.testing.assert_array_equal(answer(X), before)
+    tracemalloc.start()
+    try:
+        wide = ESTIMATORS["lms"](backend="numpy", step_size=1e-5).fit(np.ones((2, 3000)), [1.0, 2.0])
+        tracemalloc.reset_peak()
+        assert wide.coef_.shape == (3000,)
+        assert tracemalloc.get_traced_memory()[1] < 2e6
+    finally:
+        tracemalloc.stop()

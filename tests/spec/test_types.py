@@ -66,3 +66,11 @@ def test_types_are_values() -> None:
     assert Number(0, 1) == Number(0, 1) != Number(0, 1, closed="left")
     with pytest.raises(AttributeError):
         Number(0, 1).low = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("steps", [1, np.array(3), np.array([1, 2, 3, 9]), np.array([[1, 7], [2, 5]]), np.arange(1, 9)])
+def test_values_of_a_long_sequence_do_not_depend_on_the_number_of_steps(steps):
+    sequence = schedules.sequence([0.5, 0.25, 0.125, 1, 2])
+    found = sequence(np.asarray(steps))
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, np.array([0.5, 0.25, 0.125, 1, 2])[np.minimum(steps, 5) - 1])

@@ -165,3 +165,30 @@ def test_the_call_that_sorts_an_arrow_file_reads_its_format(
         Stream.from_file(path, "y", time="when").load()
     eval(str(info.value).partition("polars")[2].rpartition(": ")[2], {"pl": polars})
     assert np.asarray(Stream.from_file(tmp_path / "sorted.parquet", "y", time="when").load().X).tolist() == [[8], [7]]
+
+
+def test_changes_of_chunks_and_arrays_do_not_change_a_file_that_is_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{2 * i}\n" for i in range(1, 6)))
+    data = Stream.from_file(path, "y").load()
+    for _ in range(2):
+        for X, y in data.chunks(2):
+            assert (y == 2 * X[:, 0]).all()
+            X *= 10
+            y *= 3
+        np.array(data.X)[:] = -1
+        np.asarray(data.X)[:] = -1
+        data.X.at(np.array([0, 3]))[:] = -1
+        assert np.asarray(data.X).ravel().tolist() == data.X.at(np.arange(5)).ravel().tolist() == [1, 2, 3, 4, 5]
+    with pytest.raises(ValueError, match="an array of them is a copy"):
+        np.asarray(data.X, copy=False)
+
+
+def test_rows_are_sorted_by_integers_of_which_some_exceed_64_signed_bits(tmp_path: Path) -> None:
+    path, large = tmp_path / "times.csv", 2**63 + 1000
+    rows = [(i, i) for i in range(20_000)] + [(large + 1, 1), (large, 0)]
+    path.write_text("t,y,x\n" + "".join(f"{t},{v},1\n" for t, v in rows))
+    assert np.asarray(Stream.from_file(path, "y", time="t").load().y)[-2:].tolist() == [0, 1]

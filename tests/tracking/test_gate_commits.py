@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -299,6 +300,14 @@ class TestSide:
         monkeypatch.setattr(commit_process, "WORKLOADS", workloads)
         with commit_process.CommitProcess(environment.Environment("0" * 40, (site,), tmp_path)) as process:
             assert process.ask("tells", *KEY) == "as installed"
+        missing = ("no-such-distribution",)
+        unknown: Any = SimpleNamespace(
+            commit="0" * 40, home=tmp_path, path=(), variables={"PYTHONPATH": str(site)}, distributions=missing
+        )
+        with commit_process.CommitProcess(unknown) as process:
+            for _ in range(2):  # not answered by a process that was not checked
+                with pytest.raises(MeasureError, match="no-such-distribution"):
+                    process.ask("tells", *KEY)
 
 
 @pytest.mark.slow  # builds and measures three commits

@@ -36,23 +36,23 @@ def min_norm_within_memory(X: Array, Y: Array, w0: Array, settings: Any) -> Arra
 
 def independent_rows(X: Array) -> list[int]:
     """Indices of the rows that are not linear combinations of earlier rows, up to sqrt(eps)."""
-    if len(X) <= X.shape[1] and _rank(X) == len(X):
+    smallest = np.linalg.norm(X, axis=1).min(initial=np.inf)
+    limit = np.sqrt(np.finfo(float).eps)
+    if len(X) <= X.shape[1] and smallest and np.linalg.matrix_rank(X, tol=limit * smallest) == len(X):
         return list(range(len(X)))
     kept: list[int] = []
-    for i in range(len(X)):
-        if len(kept) < X.shape[1] and _residual(X[kept], X[i]) > np.sqrt(np.finfo(float).eps) * np.linalg.norm(X[i]):
+    basis = np.empty((min(X.shape), X.shape[1]), X.dtype)  # orthonormal rows that span the rows kept
+    for i, x in enumerate(X):
+        if len(kept) == X.shape[1]:
+            break
+        U = basis[: len(kept)]
+        r = x - (U.conj() @ x) @ U
+        r -= (U.conj() @ r) @ U  # the rounding errors of the first projection
+        norm = np.linalg.norm(r)
+        if norm > limit * np.linalg.norm(x):
+            basis[len(kept)] = r / norm
             kept.append(i)
     return kept
-
-
-def _rank(X: Array) -> int:
-    return int(np.linalg.matrix_rank(X, tol=np.sqrt(np.finfo(float).eps) * np.linalg.norm(X, axis=1).min()))
-
-
-def _residual(A: Array, x: Array) -> float:
-    if not len(A):
-        return float(np.linalg.norm(x))
-    return float(np.linalg.norm(x - A.T @ np.linalg.lstsq(A.T, x, rcond=None)[0]))
 
 
 def solve_ridge(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array:
