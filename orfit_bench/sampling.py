@@ -195,8 +195,8 @@ class _Sampled:
         return reshuffled(data, passes, seed or 0) if sampling == "reshuffled" else once(data)
 
 
-def is_form_of(stream: Stream, known: Stream) -> bool:
-    """Return whether a stream is another one itself or what `with_sampling` returns for it.
+def is_same_stream(stream: Stream, known: Stream) -> bool:
+    """Return whether `stream` is `known` itself, or `with_sampling(known)`.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def is_form_of(stream: Stream, known: Stream) -> bool:
     >>> import numpy as np
     >>> from orfit_bench.spec import Data, Stream
     >>> ramp = Stream("ramp", "0, 1, 2", make=lambda: Data(np.arange(3.0)[:, None], np.arange(3.0)))
-    >>> is_form_of(with_sampling(ramp), ramp), is_form_of(with_sampling(ramp), with_sampling(ramp))
+    >>> is_same_stream(with_sampling(ramp), ramp), is_same_stream(with_sampling(ramp), with_sampling(ramp))
     (True, False)
     """
     if stream is known or not (isinstance(stream.make, _Sampled) and stream.make.stream is known):

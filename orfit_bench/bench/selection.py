@@ -9,7 +9,7 @@ from orfit_bench.bench.variables import stream_name
 from orfit_bench.errors import suggest
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
-from orfit_bench.sampling import is_form_of, with_sampling
+from orfit_bench.sampling import is_same_stream, with_sampling
 from orfit_bench.spec import SPEC_VERSION, Method, Stream
 from orfit_bench.spec.file_stream import FILE
 from orfit_bench.spec.setting import check_settings
@@ -86,7 +86,7 @@ class _Supplier:
 def _ensure_registered(stream: Stream) -> None:
     """Register a stream of this process by name, so that cells find it; the stream of a file needs no registration."""
     known = registry().streams.get(stream.name)
-    if stream.name == FILE.name or (known and is_form_of(stream, known)):
+    if stream.name == FILE.name or (known and is_same_stream(stream, known)):
         return
     if known and known is not _SUPPLIED.get(stream.name):
         raise ValueError(f"a stream {stream.name!r} exists already: give this one another name")

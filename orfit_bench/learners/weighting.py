@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -89,7 +90,7 @@ def learn(
         found = _learn_runs(rule, twin, X, Y, weights, predict)
     except DivergedError as error:  # the rows before it are learned
         refused = error
-    state.take(twin)
+    state.assign(twin)
     if refused:
         raise refused
     return found
@@ -165,8 +166,13 @@ def _learn_repetitions(
     """Learn each row as often as its weight says, a fraction by a shorter step."""
     rows, part = repetitions(weights, rule.dtype)
     x, y = (rule.place(np.ascontiguousarray(rule.backend.asnumpy(a)[rows])) for a in (X, Y))
+    before = state.pending
     try:
         found = rule.learn(state, x, y, predict, None if (part == 1).all() else {"step_size": part})
     except DivergedError as error:
         raise rule.divergence(error.step, int(rows[error.row])) from None
+    if waiting := state.pending.count:
+        new = rows[-waiting:]
+        copies = len(new) - len(np.unique(new)) + (before.copies if waiting > len(rows) else 0)
+        state.pending = replace(state.pending, copies=copies)
     return None if found is None else rule.place(rule.backend.asnumpy(found)[np.unique(rows, return_index=True)[1]])

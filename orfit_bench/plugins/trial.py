@@ -31,7 +31,7 @@ IN_TRIAL = "ORFIT_BENCH_IN_TRIAL"
 LAST = 200
 """Number of characters from the end of a plugin's output that are part of the reason."""
 MODULE = "orfit_bench.plugins.trial_process"
-ENDS = "ends"
+THREADS = "threads"
 """What a trial process prints after the number of an entry point whose import has started threads."""
 
 
@@ -106,7 +106,7 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
     last, _, fault = (lines or ["end"])[-1].partition(" ")  # no lines: this package cannot be imported
     if last == "end":
         return len(points), ""
-    if fault == ENDS:
+    if fault == THREADS:
         return int(last) + 1, ""
     if fault:
         return int(last), fault

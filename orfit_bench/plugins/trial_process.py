@@ -12,7 +12,7 @@ from typing import TextIO
 from orfit_bench.jobs import fingerprint
 from orfit_bench.plugins.discovery import load
 from orfit_bench.plugins.entry_points import GROUP
-from orfit_bench.plugins.trial import ENDS
+from orfit_bench.plugins.trial import THREADS
 
 END_SECONDS = 5.0
 """Number of seconds within which a process must end after a plugin has started threads in it."""
@@ -24,7 +24,7 @@ def import_all() -> None:
     """Import the entry points named on stdin, and report progress in lines on stdout.
 
     A line is the number of an entry point before its import; the number and a problem with its import; the number and
-    "ends", after which this process must end by itself even if a plugin has started threads; or finally "end".
+    "threads", after which this process must end by itself even if a plugin has started threads; or finally "end".
     """
     task = json.load(sys.stdin)
     sys.path[:] = task["path"]
@@ -50,7 +50,7 @@ def import_all() -> None:
             os._exit(0)
         left = [thread.name for thread in threading.enumerate() if thread not in before and not thread.daemon]
         if left:
-            print(f"{i} {ENDS}", file=progress, flush=True)
+            print(f"{i} {THREADS}", file=progress, flush=True)
             _limit_end(f"{i} its import leaves a thread behind that keeps processes from ending: {left[0]}", progress)
             return
     print("end", file=progress, flush=True)

@@ -54,7 +54,7 @@ class StreamingModel:
         """The target as it is learned; TypeError or ValueError for one that cannot be learned."""
 
     def _learn_one(self, x: Mapping[Any, Any], target: Any = None) -> None:
-        """Learn a row; if it is refused, its new features stay unknown."""
+        """Learn a row; if it is refused, its new features are forgotten."""
         row = self._features.known_row(x)
         if row is not None:
             self._learn_row(x, row, target)
@@ -68,7 +68,7 @@ class StreamingModel:
                 self._leading.append(self._checked_target(target))
 
     def _learn_many(self, X: Any, targets: Any = None) -> None:
-        """Learn the rows of a table; if none is learned, its new features stay unknown."""
+        """Learn the rows of a table; if no row was learned, the new features are forgotten."""
         check_frame(X)
         with self._as_before_if_refused(), named_columns(X):
             self._add_features(X.columns)

@@ -65,7 +65,8 @@ class OnDask:
             self._waiting.discard(future)
             future.release()  # Dask recomputes a lost value as long as its future is held
             if isinstance(value, KilledWorker):
-                deaths[number] += (value.allowed_failures + 1) * alone
+                if alone:
+                    deaths[number] += value.allowed_failures + 1
                 if deaths[number] >= MAX_DEATHS_ON_CLUSTER:
                     raise death_error(number, deaths[number], "worker", f"the last one was {value.last_worker.address}")
                 given_up.append(number)

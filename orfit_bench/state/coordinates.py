@@ -125,9 +125,9 @@ def _pending(rule: StateRule, state: LearnerState, change: Change) -> Any:
 def with_new_prior(rule: StateRule, state: LearnerState, change: Change, to: Change | None = None) -> LearnerState:
     """The state that the same rows would have given with the prior in the coordinates after `change`, not before.
 
-    With `to`, the prior is in other coordinates, which `to` turns into those after `change`. This is the merge of a
-    learner without rows and of this one, whose prior is in the coordinates before `change`. ValueError if too few
-    digits are left.
+    `to` converts the coordinates of the new prior to those after `change`; by default they are the same. This is the
+    merge of a learner without rows and of this one, whose prior is in the coordinates before `change`. ValueError if
+    too few digits are left.
     """
     how = rule.method.combine.merge
     if how is None or how.kind != "exact" or not state.n_steps:

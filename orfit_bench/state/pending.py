@@ -19,17 +19,24 @@ class PendingRows:
     xp: Any
     """The namespace of the arrays."""
     count: int = 0
+    copies: int = 0
+    """How many of them are further copies of a row, which its weight repeats; 0 after the state was saved."""
 
     def with_rows(self, X: Array, Y: Array) -> PendingRows:
         """The pending rows, followed by a copy of further ones."""
         return self._with(copy_of(X, self.xp), copy_of(Y, self.xp)) if X.shape[0] else self
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the stream among them."""
+        return self.count - self.copies
 
     def _with(self, X: Array, Y: Array) -> PendingRows:
         chunks, last = self.chunks, (X, Y)
         while len(chunks) > 1 and chunks[-1][0].shape[0] <= last[0].shape[0]:  # so that there are only a few chunks
             last = self._joined((chunks[-1], last))
             chunks = chunks[:-1]
-        return PendingRows((*chunks, last), self.xp, self.count + X.shape[0])
+        return PendingRows((*chunks, last), self.xp, self.count + X.shape[0], self.copies)
 
     def without_rows(self) -> PendingRows:
         """The value without rows."""

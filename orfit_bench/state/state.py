@@ -114,7 +114,7 @@ class LearnerState:
         """Whether a row without names needs a warning."""
         return bool(self.feature_names) and not self.has_warned_of_names
 
-    def take(self, other: LearnerState) -> None:
+    def assign(self, other: LearnerState) -> None:
         """Copy the value of a state of the same sizes into the arrays of this one, to which functions may be bound."""
         for mine, a in zip(self.arrays, other.arrays, strict=True):
             mine[...] = a

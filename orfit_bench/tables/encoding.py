@@ -23,7 +23,7 @@ NUMBERS = ("number", "integer", "boolean")
 CATEGORIES = ("text", "integer", "boolean")
 """Kinds of columns that can be encoded as one column per value."""
 ENCODED = ("dictionary of int", "dictionary of uint", "dictionary of bool")
-"""Prefixes of such kinds that are already encoded by Arrow or pandas (Categorical)."""
+"""Prefixes of the kinds of columns that Arrow or pandas stores as categories."""
 MOST_CATEGORIES = 100
 """Largest number of distinct values of an encoded column."""
 

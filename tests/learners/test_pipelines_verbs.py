@@ -216,3 +216,17 @@ def test_moments_that_a_fitted_learner_cannot_follow_are_not_merged() -> None:
     assert fitted.to_bytes() == before
     assert fitted.copy().merge(make("standardize")).predict(rows).tolist() == fitted.predict(rows).tolist()
     assert make(moments).merge(make(moments)).transforms[0].count == 40
+
+
+@pytest.mark.parametrize("method", ["rls", "ridge", "kalman", "lms"])
+@pytest.mark.parametrize("before", [0, 1, 3, 4, 7, 8, 16])
+@pytest.mark.parametrize("targets", [1, 7])
+def test_another_number_of_targets_is_refused_at_any_row(method: str, before: int, targets: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), rng.standard_normal(30)
+    p = ob.pipeline("standardize", "intercept", ob.create(method, backend="numpy")).partial_fit(X[:before], y[:before])
+    state = p.to_bytes()
+    for verb in (p.partial_fit, p.prequential, p.weight_history):
+        with pytest.raises(ValueError, match=f"y: got {targets} rows, want 2, one for each row of X"):
+            verb(X[20:22], y[20 : 20 + targets])
+        assert p.to_bytes() == state

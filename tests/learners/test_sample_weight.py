@@ -1,5 +1,7 @@
 """Weights of rows: refusals, and what does not change; their meaning is tested by the laws."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from helpers.weights import X, learned, weights_of, y
@@ -247,3 +249,24 @@ def test_rows_of_a_refused_batch_are_not_counted(weights: list[float] | None) ->
     with pytest.raises(ob.DivergedError):
         learner.partial_fit(np.full((2, 2), 1e200), np.full(2, -1e200), sample_weight=weights)
     assert (learner.n_samples_seen_, learner.pending) == (4, 0)
+
+
+def test_copies_of_pending_rows_are_not_counted_as_rows() -> None:
+    def begun() -> Any:
+        return ob.create("sgd", backend="numpy", batch_size=4, step_size=0.1).partial_fit(np.ones((4, 1)), np.ones(4))
+
+    refused: Any = [[1e200]], [1e200]
+    for rows, weights in (([[1.0]], [2.0]), ([[1.0], [2.0]], [1.0, 2.0]), ([[1.0], [1.0]], [2.0, 1.0])):
+        learner = begun().partial_fit(rows, np.ones(len(rows)), sample_weight=weights)
+        assert learner.n_samples_seen_ == 4 + len(rows)
+        with pytest.raises(ob.DivergedError):
+            learner.partial_fit(*refused, sample_weight=[3.0])
+        assert (learner.n_samples_seen_, learner.pending) == (4, 0)
+    learner = begun().partial_fit([[1.0]], [1.0], sample_weight=[2.0]).partial_fit([[1.0]], [1.0])
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit(*refused)
+    assert learner.n_samples_seen_ == 4
+    learner = begun().partial_fit(*refused, sample_weight=[3.0])
+    with pytest.raises(ob.DivergedError):
+        learner.flush()
+    assert learner.n_samples_seen_ == 4

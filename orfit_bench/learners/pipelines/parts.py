@@ -45,7 +45,7 @@ def make_plan(
     moments = standardizer.moments(X, weights)
     counts = np.ones(len(X), bool) if weights is None else weights > 0
     parts = list(segments(moments, X, position.current, position.count, counts, standardizer.scale))
-    if len(parts) > 1 and not all(has_length(value, len(X)) for value in (*targets, *given.values())):
+    if not all(has_length(value, len(X)) for value in (*targets, *given.values())):
         parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
     return Plan(parts, moments, counts, weights, given)
 

@@ -10,6 +10,7 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.learners import weight_history
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.coordinates import Coordinates
+from orfit_bench.learners.pipelines.parts import has_length
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.row_selection import take_rows
 
@@ -25,6 +26,8 @@ def record(pipeline: Pipeline, X: NamedValues, y: Any, every: Any) -> xarray.Dat
     """Learn rows, and return the weights after each `every` of them, that of the intercept last."""
     every = weight_history.validate(pipeline.learner.method, every)
     n, history = len(X.values), list[Array]()
+    if not has_length(y, n):
+        pipeline.copy().partial_fit(X, y)  # its error names the number of targets
     for start in range(0, max(n, 1), every):
         part = slice(start, start + every)
         try:

@@ -18,6 +18,7 @@ from orfit_bench.kernels.loops import Array, keep_finite
 from orfit_bench.kernels.parts import divided, largest_parts
 from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numpy._sgd_fleets import make_sgd_fleet_learn
+from orfit_bench_numpy.softmax import probabilities
 
 
 def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
@@ -26,9 +27,7 @@ def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
     A row has one gradient per output.
     """
     F = (Y - E).reshape(p.batch_size, -1)
-    Q = np.exp(F - F.max(axis=1, keepdims=True))
-    slopes: Array = (Q / Q.sum(axis=1, keepdims=True)).reshape(Y.shape) - Y
-    return slopes
+    return probabilities(F).reshape(Y.shape) - Y
 
 
 # l'(y, f) as a function of e = y - f; E, Y (b, r). heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0; NaN stays NaN.
