@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,9 @@ except ImportError as error:
 __all__ = ["model"]
 
 Array = NDArray[Any]
-ONE_CALL = Lock()
+ONE_CALL = RLock()
 """Held while a module is called: `functional_call` puts the given parameters into the module for that time."""
+COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128}
 
 
 def model(module: torch.nn.Module, name: str | None = None) -> Model:
@@ -39,8 +40,8 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     ----------
     module : torch.nn.Module
         Maps rows (n, d) to outputs (n, c), or (n,) if c = 1. It is copied in evaluation mode, without dropout and with
-        fixed statistics of batch normalization: a step depends only on its row. Parameters that need no gradient, and
-        buffers, stay as they are.
+        fixed statistics of batch normalization. Parameters that need no gradient, and buffers, stay as they are, also
+        if the module changes them in a call.
     name : str, optional
         The name of the model in saved states; "torch(CLASS)" if it is left out.
 
@@ -52,17 +53,21 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     Raises
     ------
     TypeError
-        If it is not a module, or has complex parameters. Predictions raise it if the module does not return a tensor.
+        If it is not a module, or has complex parameters. Learning raises it if the module does not return a tensor, or
+        one without a gradient.
     ValueError
-        If it has no parameters that need a gradient, or some that are not initialized.
+        If it has no parameters that need a gradient, or some that are not initialized. The first prediction of several
+        rows raises it if the outputs of a row depend on the other rows or on chance, as with statistics of a batch.
 
     Notes
     -----
     The weights are one vector: the parameters that need a gradient in the order of `module.parameters()`, each in C
     order, as `torch.nn.utils.vector_to_parameters` reads it. Predictions and gradients are computed on the CPU, in the
     dtype of the learner, so the backends are those whose arrays are NumPy's. A Jacobian needs a backward pass for each
-    output; `sgd` needs one for each step (`vjp`). `softmax` needs all classes in the first call. The layer-wise
-    methods, `gp` and `owm`, need `ob.MLP` or a model with layers of your own.
+    output; `sgd` needs one for each step (`vjp`). A parameter that `forward` reaches through a list of its own, not as
+    an attribute of a module, is not learned. `softmax` needs all classes in the first call, and output k of the module
+    is the k-th class to appear: to go on from trained weights, let the first rows come in the order of the outputs. The
+    layer-wise methods, `gp` and `owm`, need `ob.MLP` or a model with layers of your own.
 
     Examples
     --------
@@ -70,7 +75,7 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
 
         learner = ob.create("rls", model=model(net), ridge=0.1).partial_fit(X, y)
         w = torch.from_numpy(learner.array("w")[:, 0]).float()  # the dtype of the module
-        torch.nn.utils.vector_to_parameters(w, net.parameters())
+        torch.nn.utils.vector_to_parameters(w, (p for p in net.parameters() if p.requires_grad))
     """
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"model: got {type(module).__name__}, want a torch.nn.Module")
@@ -81,7 +86,10 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
         raise TypeError("model: the module has complex parameters, want real ones")
     if not any(p.requires_grad for p in found):
         raise ValueError("model: no parameter of the module needs a gradient: there is nothing to learn")
-    net = ModuleFunctions(copy.deepcopy(module).cpu().eval())
+    own = copy.deepcopy(module).cpu().eval()
+    learned = {name: p.detach() for name, p in own.named_parameters() if p.requires_grad}
+    frozen = {name: p.detach() for name, p in own.named_parameters() if not p.requires_grad}
+    net = ModuleFunctions(own, learned, {**frozen, **dict(own.named_buffers())})
     name = f"torch({type(module).__name__})" if name is None else name
     return Model(name, net.predict, net.jacobian, net.size, net.start, vjp=net.vjp)
 
@@ -91,12 +99,14 @@ class ModuleFunctions:
     """Outputs of a module and their gradients by a vector of weights: w (p,), X (n, d), x (d,), E (n, c)."""
 
     module: torch.nn.Module
-    _by_dtype: dict[torch.dtype, torch.nn.Module] = field(default_factory=dict, init=False, repr=False)
-
-    @property
-    def learned(self) -> dict[str, torch.nn.Parameter]:
-        """The parameters that are learned, by name."""
-        return {name: p for name, p in self.module.named_parameters() if p.requires_grad}
+    learned: dict[str, torch.Tensor]
+    """The first values of the parameters that are learned, by name."""
+    fixed: dict[str, torch.Tensor]
+    """The other parameters and the buffers, by name."""
+    _by_dtype: dict[torch.dtype, dict[str, torch.Tensor]] = field(default_factory=dict, init=False, repr=False)
+    """`fixed` in the precision of the weights."""
+    _compared: set[torch.dtype] = field(default_factory=set, init=False, repr=False)
+    """The dtypes in which a row was predicted alone and with others."""
 
     @property
     def size(self) -> int:
@@ -105,42 +115,75 @@ class ModuleFunctions:
 
     def start(self, _draw: Any, _d: int, _c: int) -> Array:
         """The weights of the module."""
-        parts = [p.detach().reshape(-1).to(torch.float64) for p in self.learned.values()]
+        parts = [p.reshape(-1).to(torch.float64) for p in self.learned.values()]
         return np.array(torch.cat(parts).numpy())
 
     def predict(self, w: Array, X: Array) -> Array:
         """The outputs (n, c)."""
         with torch.no_grad():
-            return as_array(self._outputs(as_tensor(w), as_tensor(X)))
+            weights, rows = as_tensor(w), as_tensor(X)
+            outputs = self._outputs(weights, rows)
+            if len(rows) > 1 and weights.dtype not in self._compared:
+                self._compare(outputs[:1], self._outputs(weights, rows[:1]))
+                self._compared.add(weights.dtype)
+            return as_array(outputs)
+
+    def _compare(self, outputs: torch.Tensor, alone: torch.Tensor) -> None:
+        """Raise ValueError if the outputs of a row differ when it is predicted alone."""
+        limit = torch.finfo(outputs.dtype).eps ** 0.25
+        if outputs.isfinite().all() and not torch.allclose(outputs, alone, rtol=limit, atol=limit):
+            raise ValueError(
+                f"{self._kind}: the outputs of a row depend on the other rows or on chance: want layers without "
+                f"statistics of the batch, and no random numbers"
+            )
 
     def jacobian(self, w: Array, x: Array) -> Array:
         """The gradients (c, p) of the outputs for one row, by a backward pass for each."""
-        weights = as_tensor(w).requires_grad_()
-        (outputs,) = self._outputs(weights, as_tensor(x)[None])
-        gradients = [torch.autograd.grad(f, weights, retain_graph=True)[0] for f in outputs]
-        return as_array(torch.stack(gradients))
+        with torch.inference_mode(False), torch.enable_grad():
+            weights = as_tensor(w).requires_grad_()
+            (outputs,) = self._with_gradient(self._outputs(weights, as_tensor(x)[None]))
+            gradients = [torch.autograd.grad(f, weights, retain_graph=True)[0] for f in outputs]
+            return as_array(torch.stack(gradients))
 
     def vjp(self, w: Array, X: Array, E: Array) -> Array:
         """The sum (p,) of the gradients of all outputs, each times its entry of E, by one backward pass."""
-        weights = as_tensor(w).requires_grad_()
-        (gradient,) = torch.autograd.grad(self._outputs(weights, as_tensor(X)), weights, as_tensor(E))
-        return as_array(gradient)
+        with torch.inference_mode(False), torch.enable_grad():
+            weights = as_tensor(w).requires_grad_()
+            outputs = self._with_gradient(self._outputs(weights, as_tensor(X)))
+            (gradient,) = torch.autograd.grad(outputs, weights, as_tensor(E))
+            return as_array(gradient)
+
+    def _with_gradient(self, outputs: torch.Tensor) -> torch.Tensor:
+        if not outputs.requires_grad:
+            raise TypeError(
+                f"{self._kind} returns outputs without a gradient: want floating-point outputs that depend on the "
+                f"parameters and are not detached"
+            )
+        return outputs
+
+    @property
+    def _kind(self) -> str:
+        return type(self.module).__name__
 
     def _outputs(self, w: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
-        learned = self.learned
-        parts = torch.split(w, [p.numel() for p in learned.values()])
-        given = {name: part.reshape(p.shape) for (name, p), part in zip(learned.items(), parts, strict=True)}
+        parts = torch.split(w, [p.numel() for p in self.learned.values()])
+        given = {name: part.reshape(p.shape) for (name, p), part in zip(self.learned.items(), parts, strict=True)}
+        fixed = {name: t.clone() for name, t in self._fixed_in(w.dtype).items()}  # which a module may change
         with ONE_CALL:
-            found = torch.func.functional_call(self._of_dtype(w.dtype), given, (X,))
+            found = torch.func.functional_call(self.module, {**fixed, **given}, (X,))
         if not isinstance(found, torch.Tensor):
-            kind = type(self.module).__name__
-            raise TypeError(f"{kind} returns {type(found).__name__}, want a tensor of outputs (n, c)")
+            raise TypeError(f"{self._kind} returns {type(found).__name__}, want a tensor of outputs (n, c)")
+        if found.is_floating_point() and torch.finfo(found.dtype).bits < 32:
+            raise TypeError(f"{self._kind} returns outputs of {found.dtype}, want float32 or float64")
         return found[:, None] if found.ndim == 1 else found
 
-    def _of_dtype(self, dtype: torch.dtype) -> torch.nn.Module:
-        """The module, with everything that is not learned in this dtype."""
+    def _fixed_in(self, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """`fixed` with floating-point and complex numbers in the precision of this dtype."""
         if dtype not in self._by_dtype:
-            self._by_dtype[dtype] = copy.deepcopy(self.module).to(dtype)
+            self._by_dtype[dtype] = {
+                name: t.to(COMPLEX[dtype]) if t.is_complex() else t.to(dtype) if t.is_floating_point() else t
+                for name, t in self.fixed.items()
+            }
         return self._by_dtype[dtype]
 
 
@@ -150,7 +193,7 @@ def as_tensor(a: Array) -> torch.Tensor:
         raise TypeError(
             f"models of modules accept only arrays of NumPy, got {type(a).__name__}: choose backend='numpy' or 'numba'"
         )
-    return torch.tensor(a)
+    return torch.tensor(a, device="cpu")
 
 
 def as_array(t: torch.Tensor) -> Array:

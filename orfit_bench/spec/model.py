@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.spec.part_types import wrong_values
+
 Array = NDArray[Any]
 
 
@@ -84,6 +86,13 @@ class Model:
     vjp: Callable[[Array, Array, Array], Array] | None = field(default=None, repr=False)
     with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = field(default=None, repr=False)
     jacobians: Callable[[Array, Array], Array] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a name that saved states could not hold, and functions that cannot be called."""
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"model: name={self.name!r}, want a string")
+        for wrong in wrong_values(self, "", {}):
+            raise TypeError(f"model {self.name!r}: {wrong}")
 
     def size(self, d: int, c: int) -> int:
         """Return the number of parameters.

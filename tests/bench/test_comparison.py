@@ -25,7 +25,6 @@ class TestCompare:
         [
             ("seconds_per_sample", 1.5, True),
             ("seconds_per_sample", 0.5, False),
-            ("host_memory", 1.3, True),
             ("test_error", 1.02, True),
             ("backward_transfer", 1.5, None),
         ],
@@ -37,6 +36,13 @@ class TestCompare:
             worse = factor * old < old
         assert (found.cell["method"], found.metric, found.worse) == ("rls", metric, worse)
         assert found.relative == pytest.approx(np.sign(old) * (factor - 1))
+
+    def test_memory_of_a_few_objects_is_no_change(self, measured):
+        bytes_used = measured["host_memory"].values.max()
+        few, many = (changed(measured, host_memory=size / bytes_used) for size in (6e4, 1e6))
+        assert comparison.changes(measured, few) == []
+        assert {(c.metric, c.worse) for c in comparison.changes(few, many)} == {("host_memory", True)}
+        assert {c.worse for c in comparison.changes(many, changed(many, host_memory=1.1))} == {True}
 
     @pytest.mark.parametrize(("factor", "seen"), [(1.19, 0), (1.21, 2)])
     def test_as_much_as_the_metric_tolerates(self, measured, factor, seen):

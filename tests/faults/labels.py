@@ -42,7 +42,7 @@ fault(
     "first_of_tied_classes_is_predicted",
     method=CLASS_RLS,
     kernel=reference_kernel("class_rls"),
-    host=(label_predictions, "_as_array", np.array),
+    host=(label_predictions, "array_of_labels", np.array),
 )
 
 

@@ -116,7 +116,7 @@ def test_models_without_a_valid_start_are_refused(cubic: ob.Model) -> None:
     with pytest.raises(ValueError, match="greedy fits no other model than the linear one; these do: apa, icl, "):
         ob.create("greedy", model=cubic)
     with pytest.raises(ValueError, match="the name 'linear' is that of the linear model, want another name"):
-        ob.create("lms", model=model(None, "linear"))
+        ob.create("lms", model=model(lambda draw, d, c: None, "linear"))
     for start, message in (
         (lambda draw, d, c: None, r"model 'mine' draws no start: pass initial_weights of shape \(3, 1\)"),
         (lambda draw, d, c: np.ones(4), r"start of model 'mine': got shape \(4,\), want \(3, 1\)"),

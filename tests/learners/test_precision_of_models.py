@@ -66,3 +66,42 @@ def test_larger_differences_are_refused(
     learner = ob.create(method, model=coarse(names, seen, on), **settings)
     with pytest.raises(ValueError, match="do not agree"):
         learner.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_gradients_that_cancel_in_a_batch_are_no_sign_of_an_error(backend: str) -> None:
+    X = np.random.default_rng(0).uniform(-1, 1, (20, 3))
+    y = X @ [1.0, 2.0, 3.0]
+    first = ob.create("sgd", backend=backend, model=ob.MLP(()), initial_weights=np.zeros(4), batch_size=40)
+    first.partial_fit(np.concatenate([X, X]), np.concatenate([y, -y]))
+    noisy = y + np.random.default_rng(1).standard_normal(20)
+    best = np.linalg.lstsq(np.column_stack([X, np.ones(20)]), noisy, rcond=None)[0]
+    at_minimum = ob.create("sgd", backend=backend, model=ob.MLP(()), initial_weights=best, batch_size=20)
+    for _ in range(30):
+        at_minimum.partial_fit(X, noisy)
+    np.testing.assert_allclose(at_minimum.array("w")[:, 0], best, rtol=1e-12)
+
+
+def test_a_wrong_vjp_is_found_after_gradients_that_cancel() -> None:
+    linear = ob.MLP(())
+    wrong = replace(linear, name="wrong", vjp=lambda w, X, E: 1.01 * linear.vjp(w, X, E))  # type: ignore[misc]
+    X = np.random.default_rng(0).uniform(-1, 1, (20, 3))
+    learner = ob.create("sgd", backend="numpy", model=wrong, initial_weights=np.zeros(4), batch_size=20)
+    learner.partial_fit(X, np.zeros(20)).partial_fit(np.concatenate([X[:10], X[:10]]), np.repeat([1.0, -1.0], 10))
+    with pytest.raises(ValueError, match="do not agree"):
+        learner.partial_fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("change", "stated"),
+    [
+        ({"name": b"x"}, "model: name=b'x', want a string"),
+        ({"name": ""}, "model: name='', want a string"),
+        ({"predict": None}, "model 'mlp.*': predict=None, want a function"),
+        ({"jacobian": 3}, "model 'mlp.*': jacobian=3, want a function"),
+        ({"vjp": 3}, "model 'mlp.*': vjp=3, want a function"),
+    ],
+)
+def test_wrong_parts_of_a_model_are_refused(change: dict[str, Any], stated: str) -> None:
+    with pytest.raises(TypeError, match=stated):
+        replace(ob.MLP((2,)), **change)

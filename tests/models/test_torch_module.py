@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,100 @@ def test_the_page_runs() -> None:
     assert np.sqrt(np.mean((page["on_torch"].predict(X[:, :2]) - Y[:, 0]) ** 2)) < 0.3 * Y[:, 0].std()
     w = page["torch"].nn.utils.parameters_to_vector(page["net"].parameters()).detach().numpy()
     np.testing.assert_allclose(w, page["on_torch"].array("w")[:, 0], rtol=1e-6)
+
+
+def module_with(forward: Callable[[Any, Any], Any]) -> Any:
+    """A module with a linear layer `l`, buffers `n` of zero and `phase`, and this function of it and x as forward."""
+    import torch
+
+    class Module(torch.nn.Module):  # type: ignore[misc, unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.l = torch.nn.Linear(3, 1)
+            self.register_buffer("n", torch.zeros(()))
+            self.register_buffer("phase", torch.exp(1j * torch.arange(3.0)))
+
+        def forward(self, x: Any) -> Any:
+            return forward(self, x)
+
+    return Module()
+
+
+def with_noise(net: Any, x: Any) -> Any:
+    import torch
+
+    return net.l(x) + torch.randn(1)
+
+
+def plus_a_learner(net: Any, x: Any) -> Any:
+    import torch
+
+    return net.l(x) + torch.tensor(net.inner.predict(x.detach().numpy()))[:, None]
+
+
+ROWS = np.random.default_rng(0).uniform(-1, 1, (20, 3))
+
+
+@needs_torch
+def test_complex_buffers_keep_their_imaginary_part() -> None:
+    import torch
+
+    net = module_with(lambda net, x: net.l((x * net.phase * net.phase).real))
+    wave = wrapped(net)
+    want = net.l.double()((torch.tensor(ROWS) * net.phase.to(torch.complex128) ** 2).real)
+    found = wave.predict(wave.start(lambda k: np.zeros(k), 3, 1), ROWS)
+    np.testing.assert_allclose(found, want.detach().numpy(), rtol=1e-6)
+
+
+@needs_torch
+def test_calls_do_not_change_buffers() -> None:
+    net = module_with(lambda net, x: net.n.add_(1) + net.l(x))
+    learner = ob.create("lms", model=wrapped(net), backend="numpy", step_size=0.01).partial_fit(ROWS, ROWS[:, 0])
+    assert learner.predict(ROWS[:1]) == learner.predict(ROWS[:1]) == learner.copy().predict(ROWS[:1])
+    assert net.n == 0
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("forward", "error", "stated"),
+    [
+        (with_noise, ValueError, "depend on the other rows or on chance"),
+        (lambda net, x: net.l(x) - net.l(x).mean() * len(x), ValueError, "depend on the other rows or on chance"),
+        (lambda net, x: net.l(x).detach(), TypeError, "returns outputs without a gradient"),
+        (lambda net, x: net.l(x) > 0, TypeError, "returns outputs without a gradient"),
+        (lambda net, x: net.l(x).half(), TypeError, "returns outputs of torch.float16, want float32 or float64"),
+    ],
+)
+@pytest.mark.parametrize("method", ["sgd", "rls"])
+def test_modules_that_cannot_be_learned_are_named(forward: Any, error: Any, stated: str, method: str) -> None:
+    learner = ob.create(method, model=wrapped(module_with(forward)), backend="numpy")
+    with pytest.raises(error, match=f"Module.*{stated}"):
+        learner.partial_fit(ROWS, ROWS[:, 0]).predict(ROWS)
+
+
+@needs_torch
+def test_modules_learn_within_contexts_without_gradients_and_on_other_default_devices() -> None:
+    import torch
+
+    want = ob.create("sgd", model=wrapped(net := module_with(lambda net, x: net.l(x))), backend="numpy")
+    want.partial_fit(ROWS, ROWS[:, 0])
+    for context in (torch.no_grad(), torch.inference_mode(), torch.device("meta")):
+        learner = ob.create("sgd", model=wrapped(net), backend="numpy")
+        with context:
+            learner.partial_fit(ROWS, ROWS[:, 0])
+        np.testing.assert_array_equal(learner.array("w"), want.array("w"))
+
+
+@needs_torch
+def test_a_module_may_call_a_learner_of_another_module() -> None:
+    import torch
+
+    inner = ob.create("rls", model=wrapped(module_with(lambda net, x: net.l(x))), backend="numpy").partial_fit(
+        ROWS, ROWS[:, 0]
+    )
+    outer = module_with(plus_a_learner)
+    outer.inner = inner
+    learner = ob.create("sgd", model=wrapped(outer), backend="numpy").partial_fit(ROWS, ROWS[:, 0])
+    assert learner.n_samples_seen_ == len(ROWS)
+    with torch.no_grad():
+        assert learner.predict(ROWS).shape == (20,)
