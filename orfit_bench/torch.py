@@ -28,6 +28,7 @@ except ImportError as error:
 __all__ = ["model"]
 
 Array = NDArray[Any]
+Tensors = dict[str, torch.Tensor]
 ONE_CALL = RLock()
 """Held while a module is called: `functional_call` puts the given parameters into the module for that time."""
 COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128}
@@ -40,8 +41,8 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     ----------
     module : torch.nn.Module
         Maps rows (n, d) to outputs (n, c), or (n,) if c = 1. It is copied in evaluation mode, without dropout and with
-        fixed statistics of batch normalization. Parameters that need no gradient, and buffers, stay as they are, also
-        if the module changes them in a call.
+        fixed statistics of batch normalization. Parameters that need no gradient, and buffers, stay as they are: what
+        a call changes in a buffer is discarded after it.
     name : str, optional
         The name of the model in saved states; "torch(CLASS)" if it is left out.
 
@@ -89,7 +90,7 @@ def model(module: torch.nn.Module, name: str | None = None) -> Model:
     own = copy.deepcopy(module).cpu().eval()
     learned = {name: p.detach() for name, p in own.named_parameters() if p.requires_grad}
     frozen = {name: p.detach() for name, p in own.named_parameters() if not p.requires_grad}
-    net = ModuleFunctions(own, learned, {**frozen, **dict(own.named_buffers())})
+    net = ModuleFunctions(own, learned, frozen, dict(own.named_buffers()))
     name = f"torch({type(module).__name__})" if name is None else name
     return Model(name, net.predict, net.jacobian, net.size, net.start, vjp=net.vjp)
 
@@ -101,10 +102,12 @@ class ModuleFunctions:
     module: torch.nn.Module
     learned: dict[str, torch.Tensor]
     """The first values of the parameters that are learned, by name."""
-    fixed: dict[str, torch.Tensor]
-    """The other parameters and the buffers, by name."""
-    _by_dtype: dict[torch.dtype, dict[str, torch.Tensor]] = field(default_factory=dict, init=False, repr=False)
-    """`fixed` in the precision of the weights."""
+    frozen: dict[str, torch.Tensor]
+    """The other parameters, by name."""
+    buffers: dict[str, torch.Tensor]
+    """The buffers, by name."""
+    _by_dtype: dict[torch.dtype, tuple[Tensors, Tensors]] = field(default_factory=dict, init=False, repr=False)
+    """`frozen` and `buffers` in the precision of the weights."""
     _compared: set[torch.dtype] = field(default_factory=set, init=False, repr=False)
     """The dtypes in which a row was predicted alone and with others."""
 
@@ -130,6 +133,8 @@ class ModuleFunctions:
 
     def _compare(self, outputs: torch.Tensor, alone: torch.Tensor) -> None:
         """Raise ValueError if the outputs of a row differ when it is predicted alone."""
+        if not outputs.is_floating_point():
+            return
         limit = torch.finfo(outputs.dtype).eps ** 0.25
         if outputs.isfinite().all() and not torch.allclose(outputs, alone, rtol=limit, atol=limit):
             raise ValueError(
@@ -168,23 +173,28 @@ class ModuleFunctions:
     def _outputs(self, w: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
         parts = torch.split(w, [p.numel() for p in self.learned.values()])
         given = {name: part.reshape(p.shape) for (name, p), part in zip(self.learned.items(), parts, strict=True)}
-        fixed = {name: t.clone() for name, t in self._fixed_in(w.dtype).items()}  # which a module may change
+        frozen, buffers = self._fixed_in(w.dtype)
+        own = {name: t.clone() for name, t in buffers.items()}  # which a module may change
         with ONE_CALL:
-            found = torch.func.functional_call(self.module, {**fixed, **given}, (X,))
+            found = torch.func.functional_call(self.module, {**frozen, **own, **given}, (X,))
         if not isinstance(found, torch.Tensor):
             raise TypeError(f"{self._kind} returns {type(found).__name__}, want a tensor of outputs (n, c)")
         if found.is_floating_point() and torch.finfo(found.dtype).bits < 32:
             raise TypeError(f"{self._kind} returns outputs of {found.dtype}, want float32 or float64")
         return found[:, None] if found.ndim == 1 else found
 
-    def _fixed_in(self, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """`fixed` with floating-point and complex numbers in the precision of this dtype."""
+    def _fixed_in(self, dtype: torch.dtype) -> tuple[Tensors, Tensors]:
+        """Frozen parameters and buffers, with floating-point and complex numbers in the precision of this dtype."""
         if dtype not in self._by_dtype:
-            self._by_dtype[dtype] = {
-                name: t.to(COMPLEX[dtype]) if t.is_complex() else t.to(dtype) if t.is_floating_point() else t
-                for name, t in self.fixed.items()
-            }
+            self._by_dtype[dtype] = _converted(self.frozen, dtype), _converted(self.buffers, dtype)
         return self._by_dtype[dtype]
+
+
+def _converted(tensors: Tensors, dtype: torch.dtype) -> Tensors:
+    return {
+        name: t.to(COMPLEX[dtype]) if t.is_complex() else t.to(dtype) if t.is_floating_point() else t
+        for name, t in tensors.items()
+    }
 
 
 def as_tensor(a: Array) -> torch.Tensor:

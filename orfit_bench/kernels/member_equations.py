@@ -18,6 +18,8 @@ BLOCK = 2**17
 """Entries of the matrices L that are solved together, so that they stay in the cache."""
 SMALL = 32
 """Largest p for which equations are solved together; LAPACK solves larger ones faster, one by one."""
+FEWEST = 64
+"""Smallest number of equations that are solved together."""
 
 
 def solve_members(L: Array, m: Array) -> tuple[Array, Array]:
@@ -27,7 +29,7 @@ def solve_members(L: Array, m: Array) -> tuple[Array, Array]:
     """
     p, w, precision = L.shape[1], np.empty_like(m), np.empty(len(m))
     is_solved = np.zeros(len(m), bool)
-    if p <= SMALL:
+    if p <= SMALL and len(m) >= FEWEST:
         size = BLOCK // max(1, p**2)
         for block in (slice(first, first + size) for first in range(0, len(m), size)):
             w[block], precision[block], is_solved[block] = _solve_block(L[block], m[block])

@@ -146,7 +146,7 @@ class Rule(Configuration):
     def discard_refused_step(self, state: LearnerState, learned: int) -> DivergedError:
         """Discard the rows of the refused step, pending ones included, and return the error that names it."""
         waited = state.pending.count
-        state.n_samples += learned - waited if learned else -state.pending.rows
+        state.n_samples = max(0, state.n_samples + (learned - waited if learned else -state.pending.rows))
         state.pending = state.pending.without_rows()
         return self.divergence(state.n_steps + 1, max(0, learned - waited))
 

@@ -43,14 +43,15 @@ class VjpSteps:
         return is_applied(self._kernel.move(s, g[:, None], p), self._kernel.move)
 
     def _agrees(self, w: Array, x: Array, S: Array, g: Array, xp: ModuleType) -> bool:
-        """Whether g equals the sum by the Jacobian, and this is evidence; ValueError if it differs.
+        """Whether g has been shown to equal the sum by the Jacobian; ValueError if it differs.
 
-        It is no evidence if a number overflows, or if the terms of the sum cancel, as at a minimum of the loss.
+        Nothing is shown if a number overflows, or if the terms of the sum cancel, as at a minimum of the loss.
         """
         J = partial(self._first.call, "jacobian(w, x)", self._model.jacobian, w[:, 0])
-        rows = [(J(x[i, :]).T, S[i, :]) for i in range(x.shape[0])]
-        want = sum(gradients @ s for gradients, s in rows)
-        terms = sum(xp.abs(gradients) @ xp.abs(s) for gradients, s in rows)
+        want, terms = xp.zeros_like(g), xp.zeros_like(g)
+        for i in range(x.shape[0]):
+            gradients = J(x[i, :]).T
+            want, terms = want + gradients @ S[i, :], terms + xp.abs(gradients) @ xp.abs(S[i, :])
         if not (is_finite(terms, xp) and is_finite(x * x, xp)):  # huge inputs: what overflows depends on the order
             return False
         size, cut = float(xp.max(terms)), self._first.tolerance("vjp(w, X, E)", "jacobian(w, x)")

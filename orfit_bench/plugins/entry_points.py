@@ -1,4 +1,4 @@
-"""Entry points of installed plugins. Their metadata may be damaged: none of these functions raises an error."""
+"""Entry points of installed plugins, whose metadata may be damaged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def module_of(point: EntryPoint) -> str:
     """The name of the module; empty if the entry point names none, as in "my-plugin = my-plugin"."""
     try:
         return point.module
-    except AttributeError:  # the value does not match the pattern of an entry point
+    except (AttributeError, ValueError):  # the value does not match the pattern of an entry point
         return ""
 
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.tables.integers import DOUBLE, LARGEST, refuse_rounded_integer
+from orfit_bench.tables.integers import refuse_rounded as refuse_rounded_column
 
 Array = np.ndarray[Any, Any]
-FLOAT = {float}
+EXACT = {float, bool, np.bool_, *(np.dtype(code).type for code in "bhiBHIefd")}
+"""Types of values that are exact as doubles."""
 NUMBERS = {float, int, bool, np.bool_, *(np.dtype(code).type for code in "bhilqBHILQefdg")}
 """Types of values that need no closer look."""
 REMEDY = "want a finite number; replace it, for example by the mean of the feature, or leave out the row"
@@ -74,11 +76,12 @@ class Features:
 
     def _packed(self, values: tuple[Any, ...]) -> Array:
         kinds = set(map(type, values))
-        if kinds != FLOAT:
+        if not kinds <= EXACT:
             if not kinds <= NUMBERS:
                 check_finite(dict(zip(self._column, values, strict=True)))  # struct packs whatever has a float
-            for name, value in zip(self._column, values, strict=True):
-                refuse_rounded(value, f"the feature {name!r}")
+            if max(values) >= LARGEST or min(values) <= -LARGEST:
+                for name, value in zip(self._column, values, strict=True):
+                    refuse_rounded(value, f"the feature {name!r}")
         try:  # struct is four times faster than np.array(values)
             pack_into(self._format, self._buffer, 8 * len(self._first), *values)
         except (StructError, OverflowError):
@@ -188,8 +191,11 @@ def numbers_of(column: Any, what: str) -> Array:
         numbers: Array = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{what} is of dtype {column.dtype}, want numbers ({error})") from None
-    for row in np.flatnonzero(np.abs(numbers) >= LARGEST):
-        refuse_rounded(column.iloc[row], f"{what}, in the row {column.index[row]!r},")
+    if column.dtype == object:
+        for row in np.flatnonzero(np.abs(numbers) >= LARGEST):
+            refuse_rounded(column.iloc[row], f"{what}, in the row {column.index[row]!r},")
+    elif column.dtype.kind in "iu":
+        refuse_rounded_column(column.dropna().to_numpy(), what)
     return numbers
 
 

@@ -149,8 +149,10 @@ def _is_equal(value: Any, other: Any) -> bool:
 def checked_weights(sample_weight: Array, rows: int, first: bool) -> Array:
     """Weights (n,): finite, nonnegative, and not all zero in the first call; a number is the weight of every row."""
     given = np.full(rows, sample_weight) if np.isscalar(sample_weight) else sample_weight
-    if np.asarray(given).dtype.kind not in "biuf":
-        raise ValueError(f"sample_weight: got {reprlib.repr(sample_weight)}, want numbers")
+    try:
+        given = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight: want numbers ({error})") from None
     weights = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (rows,):
         raise ValueError(f"sample_weight: got shape {weights.shape}, want ({rows},), one weight for each row")

@@ -29,7 +29,8 @@ def validate_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -
             f"X: got the columns {quoted(labels)}, want the order {quoted(known)} as in fit: select them in this order"
         )
     found = validate_data(estimator, X, *y, reset=reset, **checks)
-    if np.abs(found[0] if y else found).max(initial=0) >= LARGEST:
+    rows = found[0] if y else found
+    if max(rows.max(initial=0), -rows.min(initial=0)) >= LARGEST:
         _refuse_rounded(X)
     if reset:
         estimator.column_labels_ = labels

@@ -52,7 +52,7 @@ def read_columns(
     is_pandas = hasattr(value, "iloc")
     labels = value.columns.tolist() if is_pandas else _stored_names(table, known)
     order, names = arrange(labels, known, width, argument)
-    values = convert_at_once(table, labels, dtype)
+    values = convert_at_once(table, labels, argument, dtype)
     if values is not None:
         return NamedValues(values if order == sorted(order) else values[:, order], names)
     columns = list(table.iter_columns()) if is_pandas else [table[name] for name in labels]

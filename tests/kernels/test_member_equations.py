@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from orfit_bench.kernels.information import solve_normal_equations
-from orfit_bench.kernels.member_equations import SMALL, solve_members
+from orfit_bench.kernels.member_equations import FEWEST, SMALL, solve_members
 
-N = 50
+N = 70
 LARGE = 500.0
 
 
@@ -44,6 +44,10 @@ def test_each_member_is_solved_as_one_learner(dtype: Any, p: int, spread: float)
         if np.isfinite(want).all():
             error = np.abs(w[i] - want).max() / (np.abs(want).max() or 1)
             assert error <= 100 * p * eps / max(left, eps), f"member {i}"
+
+
+def test_many_members_are_solved_together() -> None:
+    assert FEWEST <= N
 
 
 def test_no_members_have_no_weights() -> None:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.learners.fleets import solving
 
 SIZE, D = 6, 3
+MANY = 70
+"""Members whose equations are solved together."""
 MOVING = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.1], [0.0, 0.0, 0.9]])
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("ridge", {}),
@@ -60,3 +63,30 @@ def test_one_warning_counts_the_members_with_inaccurate_weights() -> None:
     with pytest.warns(ob.AccuracyWarning, match=r"ridge, 6 members of the fleet \(0, 1, 2, 3, 4, ...\): half of the"):
         fleet.predict(X)
     fleet.predict(X)  # of each member once
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_many_members_of_ridge_predict_as_they_do_alone(backend: str) -> None:
+    X = np.random.default_rng(3).standard_normal((MANY, 5, D))
+    X[3, :, 1] = X[3, :, 0]
+    fleet = ob.fleet("ridge", MANY, backend=backend, ridge=1e-3).partial_fit(X, X.sum(2))
+    want = [fleet[i].predict(x) for i, x in enumerate(X)]
+    np.testing.assert_allclose(fleet.predict(X), want, rtol=1e-9, atol=1e-12)
+
+
+def test_weights_of_an_earlier_step_do_not_replace_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread learns and predicts while the equations are solved."""
+    X = np.random.default_rng(4).standard_normal((SIZE, 4, D))
+    fleet = ob.fleet("ridge", SIZE, backend="numpy").partial_fit(X, X.sum(2))
+    solve, meanwhile = solving._solve, [True]
+
+    def slow(members: Any, state: Any) -> Any:
+        found = solve(members, state)
+        if meanwhile and meanwhile.pop():
+            fleet.partial_fit(X, -3 * X.sum(2)).predict(X)
+        return found
+
+    monkeypatch.setattr(solving, "_solve", slow)
+    fleet.predict(X)
+    monkeypatch.undo()
+    np.testing.assert_allclose(fleet.predict(X), [fleet[i].predict(x) for i, x in enumerate(X)], rtol=1e-9)

@@ -78,6 +78,9 @@ def test_an_interrupt_after_the_row_marks_a_pipeline(monkeypatch: pytest.MonkeyP
             patch.setattr(type(own.learner), verb, lambda learner, *row, act=act: interrupt(act(*row)))
             with pytest.raises(KeyboardInterrupt):
                 getattr(own, verb)(*row)
+        if verb == "partial_fit":  # its rows were undone
+            assert own.n_samples_seen_ == own.transforms[0].count == 4
+            continue
         with pytest.raises(RuntimeError, match="KeyboardInterrupt interrupted its kernel"):
             own.predict(X)
     with monkeypatch.context() as patch:
@@ -114,3 +117,22 @@ def test_an_interrupt_after_the_kernel_marks_a_fleet(monkeypatch: pytest.MonkeyP
         fleet.partial_fit(X, Y, which=[0, 1, 0, 1])
     with pytest.raises(RuntimeError, match="KeyboardInterrupt interrupted its kernel"):
         fleet.predict(X, which=[0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("verb", ["partial_fit", "learn_one"])
+def test_a_pipeline_whose_learner_was_restored_goes_on(verb: str) -> None:
+    def jacobian(w: Any, x: Any) -> Any:
+        if broken:
+            raise KeyboardInterrupt
+        return linear.jacobian(w, x)
+
+    linear, broken = ob.MLP(()), list[bool]()
+    model = ob.Model("broken", linear.predict, jacobian, linear.parameters, linear.start)
+    one = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", model=model)).partial_fit(X, Y)
+    state = one.to_bytes()
+    broken.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        getattr(one, verb)(*((X, Y) if verb == "partial_fit" else (X[0], Y[0])))
+    broken.clear()
+    assert one.to_bytes() == state
+    assert one.partial_fit(X, Y).n_samples_seen_ == one.transforms[0].count == 8

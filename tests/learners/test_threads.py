@@ -205,7 +205,7 @@ def interrupt(number, frame):
 def test_ctrl_c_at_any_moment_leaves_a_learner_that_learns_or_says_why_not(backend):
     """Before, one of seven learners reported another thread for ever, or had rows that were not counted."""
     calls = [lambda a: a.learn_one(np.ones(1), 1.0), lambda a: a.partial_fit([[1.0], [1.0]], [1.0, 1.0])]
-    rng, before = np.random.default_rng(0), signal.signal(signal.SIGALRM, interrupt)
+    rng, before, errors = np.random.default_rng(0), signal.signal(signal.SIGALRM, interrupt), np.geterr()
     begun = ob.create("ridge", backend=backend).partial_fit([[1.0], [1.0]], [1.0, 1.0])
     prior = begun.array("information")[0, 0] - 2
     try:
@@ -224,3 +224,4 @@ def test_ctrl_c_at_any_moment_leaves_a_learner_that_learns_or_says_why_not(backe
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        np.seterr(**errors)  # np.errstate may be interrupted too

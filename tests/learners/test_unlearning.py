@@ -60,7 +60,7 @@ def test_a_learner_that_unlearned_rows_warns_once():
     state = learner.partial_fit(X, y).live_state
     twin = ob.create("rls", backend="numpy", form="square_root").partial_fit(X[:3], y[:3]).live_state
     state.has_warned = True
-    twin.take(state)
+    twin.assign(state)
     assert twin.has_warned
     assert twin.n_samples == 30
     np.testing.assert_array_equal(twin.arrays.w, state.arrays.w)

@@ -299,9 +299,9 @@ def test_integers_that_would_be_rounded_are_refused(large: Any) -> None:
     with pytest.raises(ValueError, match=rf"the feature 'a' = {large} would be rounded"):
         model.predict_one({"a": large, "b": 1})
     table, targets = pd.DataFrame({"a": [1, 2], "b": [3, large]}), pd.Series([1, large])
-    with pytest.raises(ValueError, match=rf"the feature 'b', in the row 1, = {large} would be rounded"):
+    with pytest.raises(ValueError, match=rf"the feature 'b' holds {large} in row 1, which would be rounded"):
         model.learn_many(table, pd.Series([1.0, 2.0]))
-    with pytest.raises(ValueError, match=rf"the target, in the row 1, = {large} would be rounded"):
+    with pytest.raises(ValueError, match=rf"the target holds {large} in row 1, which would be rounded"):
         model.learn_many(TABLE[["a", "b"]].iloc[:2], targets)
     assert known(model) == before
 

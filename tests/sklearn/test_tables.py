@@ -73,7 +73,7 @@ def test_integers_that_would_be_rounded_are_refused(rows: Any) -> None:
     estimator.fit(np.array([[1.0, float(LARGE)], [2.0, 3.0]]), [1.0, 2.0])
 
 
-@pytest.mark.parametrize("weights", ["x", ["a", "b"], [None, 1.0]])
+@pytest.mark.parametrize("weights", ["x", ["a", "b"], [{}, 1.0]])
 def test_weights_that_are_no_numbers_are_named(weights: Any) -> None:
-    with pytest.raises(ValueError, match=r"sample_weight: got .*, want numbers"):
+    with pytest.raises(ValueError, match="sample_weight: want numbers"):
         ESTIMATORS["rls"](backend="numpy").partial_fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=weights)

@@ -49,7 +49,7 @@ def columns_of(types: list[str], rows: int = 20) -> dict[str, NDArray[Any]]:
 def test_numbers_equal_those_of_the_columns(library: str, types: list[str]) -> None:
     columns = columns_of(types)
     table = nw.from_native(LIBRARIES[library](columns))
-    found = convert_at_once(table, table.columns, DOUBLE)
+    found = convert_at_once(table, table.columns, "X", DOUBLE)
     np.testing.assert_array_equal(found, np.column_stack([values.astype(float) for values in columns.values()]))
     np.testing.assert_array_equal(found, side_by_side(list(table.iter_columns()), "X", len(table), False, DOUBLE))
 

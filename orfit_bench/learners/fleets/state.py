@@ -23,7 +23,7 @@ class SolvedWeights(NamedTuple):
     """The weights of members that were solved for, in host memory."""
 
     steps: HostArray
-    """The number of steps of each member then (N,); -1 if its weights were never solved for."""
+    """The steps of each member when its weights were solved for (N,); -1 if they never were and `weights` is unset."""
     weights: HostArray
     """(N, p, r)."""
 

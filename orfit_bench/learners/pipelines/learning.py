@@ -49,10 +49,11 @@ def learn(
     backup = None if [part.move for part in plan.parts] == [None] else learner.copy()
     seen = learner.n_samples_seen_
     try:
-        for part, moves_prior in small_parts(plan.parts, learner):
-            call.learn_part(part, moves_prior)
-    except DivergedError as error:
-        return call.stop(error)
+        try:
+            for part, moves_prior in small_parts(plan.parts, learner):
+                call.learn_part(part, moves_prior)
+        except DivergedError as error:
+            return call.stop(error)
     except BaseException as error:
         if backup is not None:
             learner.live_state = backup.live_state

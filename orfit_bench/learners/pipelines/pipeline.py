@@ -16,7 +16,6 @@ from orfit_bench.learners.pipelines.merging import Merging
 from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.single_rows import next_row
 from orfit_bench.learners.pipelines.transforms import Transform
-from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.names import NamedValues
 from orfit_bench.tables.plain_values import refuse_masked
 from orfit_bench.tables.row_labels import check_rows_agree
@@ -206,12 +205,12 @@ class Pipeline(Merging):
         found = next_row(standardizer_of(self.transforms), self.position, plain)
         if found is None:
             return False
-        before, seen = self.learner.live_state, self.n_samples_seen_
+        before, seen = self._advancing(), self.n_samples_seen_
         try:
             self.learner.learn_one(found.row, *targets)
             self.position, self.transforms = found.position, (found.standardizer, *self.transforms[1:])
         except KeyboardInterrupt as error:
-            self._mark_if_changed(before, seen, error)
+            self._mark_if_behind(before, seen, error)
             raise
         except Exception as error:
             if self.n_samples_seen_ != seen:  # a warning that is an error came after the row
@@ -224,18 +223,22 @@ class Pipeline(Merging):
     @by_one_thread
     def _learn(self, verb: str, X: Any, *targets: Any, **given: Any) -> Any:
         """The result of a method (`verb`) of the learner; the transforms advance only as far as the learner."""
-        before, seen = self.learner.live_state, self.n_samples_seen_
+        before, seen = self._advancing(), self.n_samples_seen_
         try:
             return self._learn_rows(verb, X, targets, given)
         except KeyboardInterrupt as error:
-            self._mark_if_changed(before, seen, error)
+            self._mark_if_behind(before, seen, error)
             raise
 
-    def _mark_if_changed(self, before: LearnerState | None, seen: int, error: KeyboardInterrupt) -> None:
-        """Mark a state as interrupted if it has changed: the transforms may know other rows than the learner."""
+    def _advancing(self) -> tuple[object, object]:
+        """What must change together with the learner."""
+        return self.transforms, self.position
+
+    def _mark_if_behind(self, before: tuple[object, object], seen: int, error: KeyboardInterrupt) -> None:
+        """Mark the state as interrupted if the learner has learned rows that the transforms do not know yet."""
+        is_old = [now is old for now, old in zip(self._advancing(), before, strict=True) if old is not None]
         with suppress(RuntimeError):  # the learner has marked its state
-            state = self.learner.live_state
-            if state and (state.n_samples != seen or state is not before):
+            if self.n_samples_seen_ != seen and any(is_old) and (state := self.learner.live_state):
                 state.interrupted = type(error).__name__
 
     def _learn_rows(self, verb: str, X: Any, targets: tuple[Any, ...], given: dict[str, Any]) -> Any:
