@@ -83,8 +83,6 @@ def _takes_two_outputs(model: Model) -> bool:
 
 def _find_wrong_name(model: Model) -> str:
     """The defect of the name; empty if there is none."""
-    if not isinstance(model.name, str):
-        return f"its name is {model.name!r}, want a string"
     if model.name == LINEAR.name and model is not LINEAR:
         return f"the name {model.name!r} is that of the linear model, want another name"
     if model_named(model.name) not in (None, model):

@@ -208,7 +208,6 @@ def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
         ({"shapes": lambda d, c: ((4.0, 4), (5, c))}, "want a pair of integers (inputs, outputs) a layer"),
         ({"name": "linear"}, "the name 'linear' is that of the linear model, want another name"),
         ({"name": "mlp(3; tanh)"}, "the name 'mlp(3; tanh)' is that of an orfit_bench.MLP(...), want another name"),
-        ({"name": 3}, "its name is 3, want a string"),
         ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, source).tolist()}, None),
         ({"with_outputs": lambda w, d, source: w}, "with_outputs gives shape (21,) for two outputs, want (26,)"),
         ({"with_outputs": lambda w, d, source: MODEL.with_outputs(w, d, [0] * len(source))}, "is not zero"),

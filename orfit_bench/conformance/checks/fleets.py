@@ -69,7 +69,8 @@ def compare_predictions(context: CheckContext, fleet: Any, alone: list[Any], chu
         return []
     X, n = chunk.X[:PREDICTED], min(PREDICTED, len(chunk.X))
     found = fleet.predict(np.concatenate([X] * len(alone)), which=np.repeat(np.arange(len(alone)), n))
-    pairs = [(found[n * i : n * i + n], learner.predict(X)) for i, learner in enumerate(alone)]
+    wanted = [context.backend.asnumpy(learner.predict(X)) for learner in alone]  # a fleet returns host arrays
+    pairs = [(found[n * i : n * i + n], want) for i, want in enumerate(wanted)]
     return [context.compare(chunk, *pairs, of="the predictions of a fleet after all rows")]
 
 
