@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from operator import itemgetter
 from struct import error as StructError
 from struct import pack_into
@@ -26,18 +27,19 @@ REMEDY = "want a finite number; replace it, for example by the mean of the featu
 class Features:
     """The names of the features seen so far, in the order of the columns; a constant column precedes them."""
 
-    def __init__(self, constant: bool, names: Sequence[Any] = ()) -> None:
-        self._first = (1.0,) if constant else ()
-        self._column = {name: i for i, name in enumerate(names)}
-        self._values: Callable[[Mapping[Any, Any]], tuple[Any, ...]] = _values_of(names)
-        self._buffer: Any = np.array(self._first + (0.0,) * len(names))  # mypy does not know that arrays are buffers
-        self._format = f"{len(names)}d"
-        self._size = len(names) if self.width else None
-
-    @property
-    def width(self) -> int:
+    def __init__(self, constant: bool, columns: Mapping[Any, int] | None = None) -> None:
+        self._first = int(constant)
+        self._column = {} if columns is None else columns  # by name, after the constant
+        self.width = self._first + len(self._column)
         """The length of a row."""
-        return len(self._first) + len(self._column)
+        self._buffer: Any = np.zeros(self.width)  # mypy does not know that arrays are buffers
+        self._buffer[: self._first] = 1.0
+        self._format = f"{len(self._column)}d"
+        self._size = len(self._column) if self.width else None
+
+    @cached_property
+    def _values(self) -> Callable[[Mapping[Any, Any]], tuple[Any, ...]]:
+        return _values_of(tuple(self._column))
 
     def new(self, names: Iterable[Any]) -> list[Any]:
         """The names that are not known yet, in alphabetical order."""
@@ -45,7 +47,8 @@ class Features:
 
     def with_new(self, names: Iterable[Any]) -> Features:
         """These features and new ones after them."""
-        return Features(bool(self._first), (*self._column, *names))
+        added = {name: self.width + i for i, name in enumerate(names)}
+        return Features(bool(self._first), {**self._column, **added})
 
     def known_row(self, x: Mapping[Any, Any]) -> Array | None:
         """The row (width,) of x if it has exactly the known features, else None, as for a row of width 0.
@@ -57,9 +60,10 @@ class Features:
         if len(x) != self._size:
             return None
         try:
-            return self._packed(self._values(x))
+            values = self._values(x)
         except KeyError:
             return None
+        return self._packed(values)
 
     def row(self, x: Mapping[Any, Any]) -> Array:
         """The row (width,) of x, with 0 for missing features; unknown features are left out.
@@ -68,39 +72,62 @@ class Features:
         """
         if type(x) is not dict:
             x = plain_dict(x)
-        try:
-            values = self._values(x)
-        except KeyError:
-            values = tuple(x.get(name, 0.0) for name in self._column)
-        return self._packed(values)
+        if len(x) >= len(self._column):
+            try:
+                values = self._values(x)
+            except KeyError:
+                pass
+            else:
+                return self._packed(values)
+        return self._filled({name: value for name, value in x.items() if name in self._column})
 
     def _packed(self, values: tuple[Any, ...]) -> Array:
-        kinds = set(map(type, values))
-        if not kinds <= EXACT:
-            if not kinds <= NUMBERS:
-                check_finite(dict(zip(self._column, values, strict=True)))  # struct packs whatever has a float
-            if max(values) >= LARGEST or min(values) <= -LARGEST:
-                for name, value in zip(self._column, values, strict=True):
-                    refuse_rounded(value, f"the feature {name!r}")
+        """The row of the values of all features."""
+        _refuse_inexact(self._column, values)
         try:  # struct is four times faster than np.array(values)
-            pack_into(self._format, self._buffer, 8 * len(self._first), *values)
+            pack_into(self._format, self._buffer, 8 * self._first, *values)
         except (StructError, OverflowError):
             check_finite(dict(zip(self._column, values, strict=True)))
             raise
         row: Array = self._buffer
         return row
 
+    def _filled(self, x: Mapping[Any, Any]) -> Array:
+        """The row of the values of some features; it costs what a row of zeros and these values cost."""
+        _refuse_inexact(x, x.values())
+        row: Array = self._buffer
+        row[self._first :] = 0.0
+        for name, value in x.items():
+            try:
+                row[self._column[name]] = value
+            except OverflowError:
+                check_finite({name: value})
+                raise
+        return row
+
     def rows(self, X: Any) -> Array:
         """The rows (n, width) of a DataFrame."""
         check_frame(X)
         table = np.zeros((len(X), self.width))
-        table[:, : len(self._first)] = 1.0
+        table[:, : self._first] = 1.0
         known = X.columns[[name in self._column for name in X.columns]]
         if not known.is_unique:
             raise ValueError(f"X: the feature {known[known.duplicated()][0]!r} occurs twice: give it two names")
         for name in known:
-            table[:, len(self._first) + self._column[name]] = numbers_of(X[name], f"the feature {name!r}")
+            table[:, self._column[name]] = numbers_of(X[name], f"the feature {name!r}")
         return table
+
+
+def _refuse_inexact(names: Iterable[Any], values: Collection[Any]) -> None:
+    """Raise TypeError for a value that is not a number, ValueError for an integer that a double would round."""
+    kinds = set(map(type, values))
+    if kinds <= EXACT:
+        return
+    if not kinds <= NUMBERS:
+        check_finite(dict(zip(names, values, strict=True)))  # struct packs whatever has a float
+    if max(values) >= LARGEST or min(values) <= -LARGEST:
+        for name, value in zip(names, values, strict=True):
+            refuse_rounded(value, f"the feature {name!r}")
 
 
 class _OneValue:
