@@ -107,6 +107,15 @@ def _is_constant(settings: Settings) -> bool:
     return still and not settings["process_noise"].any()
 
 
+def _flops(settings: Settings, d: int) -> float:
+    """Operations of a row: at rest as in rls; a matrix F computes F P and half of (F P)F', or F S."""
+    F, has_noise = settings["transition"], bool(settings["process_noise"].any())
+    by_matrix = isinstance(F, Transition) or np.ndim(F) == 2
+    if _keeps_root(settings) and not _is_constant(settings):
+        return (by_matrix + 4 / 3 + 2 * has_noise) * d**3  # the last two for the root of [F S, Q^(1/2)]
+    return 3 * d ** (3 if by_matrix else 2)
+
+
 def _remembered_steps(settings: Settings) -> float:
     """All steps if the state is constant; a moving state forgets."""
     return math.inf if _is_constant(settings) else 0.0
@@ -124,8 +133,8 @@ METHOD = Method(
     use_when="Rows observe a state that moves with known dynamics, you know the noise levels, or you need the "
     "uncertainty of the state. Missing targets (NaN), time-varying noise and smoothing are supported.",
     avoid_when="The state does not move and noise levels are unknown: rls computes the same with fewer settings. "
-    "There are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix or in the "
-    "square-root form.",
+    "There are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix or if the "
+    "state moves in the square-root form.",
     formulas="from the second step: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
     "K = Sigma X (R + X'Sigma X)^-1 (a row: Sigma x / (R + x'Sigma x))\n"
     "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  no change if y is NaN\n"
@@ -148,8 +157,8 @@ METHOD = Method(
             "form",
             Choice(("covariance", "square_root")),
             "covariance",
-            "what is stored: the covariance, or also a square root of it; the square root is slower (0.1 ms per row, "
-            "also on Numba) but avoids the cancellation in differences of large variances",
+            "what is stored: the covariance, or also a square root of it; the square root is slower (on Numba two to "
+            "ten times) but avoids the cancellation in differences of large variances",
             added=True,
         ),
     ),
@@ -201,8 +210,8 @@ METHOD = Method(
         laws=LAWS,
         batch=batch,
         inverse_gram=InverseGram("covariance", information),
-        cost=Cost(  # constant state: as rls; a transition computes F P and half of (F P)F'
-            flops=lambda s, z: 3 * z["parameter"] ** (2 if s["transition"] is None else 3),
+        cost=Cost(
+            flops=lambda s, z: _flops(s, z["parameter"]),
             floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _is_constant(s) else 6),
         ),
     ),

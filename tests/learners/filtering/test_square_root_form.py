@@ -1,5 +1,8 @@
 """The square-root form of the Kalman filter."""
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -70,6 +73,34 @@ def test_smoothing_in_float32_from_a_vague_state(backend):
     np.testing.assert_allclose(np.diagonal(single["covariance"].values, axis1=1, axis2=2), variances, rtol=1e-3)
     errors = (single["mean"].values - exact["mean"].values)[:, :, 0]
     assert (np.abs(errors) < 1e-3 * np.sqrt(variances)).all()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("q", [1, 5])
+def test_rows_that_reduce_variances_by_1e10_keep_the_digits_of_the_covariance(backend, q):
+    """The exact covariance comes from rational numbers."""
+    rows, correlated = RNG.integers(-9, 9, (20, 4)), np.eye(q) + 0.5
+    learner = ob.create("kalman", backend=backend, form="square_root", initial_covariance=2.0**20)
+    weight = inverse([[Fraction(entry) for entry in row] for row in correlated / 1024])
+    information = [[Fraction(int(i == j), 2**20) for j in range(4)] for i in range(4)]
+    for H in rows.reshape(-1, q, 4):
+        learner.step(H, np.ones(q), observation_noise=correlated / 1024)
+        for i, j, k, m in itertools.product(range(4), range(4), range(q), range(q)):
+            information[i][j] += int(H[k, i]) * weight[k][m] * int(H[m, j])
+    exact = np.array([[float(entry) for entry in row] for row in inverse(information)])
+    assert abs(learner.array("covariance") - exact).max() <= 50 * np.finfo(float).eps * abs(exact).max()
+
+
+def inverse(A):
+    """The inverse of a matrix of fractions, by elimination."""
+    n = len(A)
+    rows = [[*row, *(Fraction(int(i == j)) for j in range(n))] for i, row in enumerate(A)]
+    for i in range(n):
+        rows[i] = [entry / rows[i][i] for entry in rows[i]]
+        for k in range(n):
+            if k != i:
+                rows[k] = [a - rows[k][i] * b for a, b in zip(rows[k], rows[i], strict=True)]
+    return [row[n:] for row in rows]
 
 
 def test_float32_at_condition_a_million():

@@ -12,8 +12,9 @@
 | `p.observation_noise` | R_t (q, q)     | R         | covariance of the observation noise                   |
 
 Rows with noise are learned together: for a state at rest as in rls without forgetting, for a moving state by
-`_kalman_rows`. Rows without noise are learned one by one by `_exact_observations`; the smoother is in `_smoother`. The
-square-root form uses the reference, since QR factorizations in LAPACK take most of the time.
+`_kalman_rows`, and in the square-root form by `_covariance_root`. Rows without noise are learned one by one, by
+`_exact_observations`, or in the square-root form by the reference, as are large moving states, whose QR factorizations
+in LAPACK take most of the time. The smoother is in `_smoother`.
 """
 
 from functools import partial
@@ -24,10 +25,12 @@ import numpy as np
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_covariance
 from orfit_bench.kernels.guards import NO_LIMITS, is_finite, is_singular
+from orfit_bench.kernels.linalg import root_of_noise
 from orfit_bench.kernels.threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench.spec.kernel_arguments import FilterParams, State
 from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._covariance import learn_rows, learn_step
+from orfit_bench_numba._covariance_root import learn_root_rows
 from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._finite import NOT_FINITE
@@ -37,6 +40,9 @@ from orfit_bench_numba._moving_state import predict_covariance
 from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numpy import kalman as reference
 from orfit_bench_numpy.kalman import can_smooth
+
+MAX_OWN_ROOTS = 160
+"""Largest size of a moving state for which rotations of its root by own code are faster than LAPACK's."""
 
 __all__ = [
     "bind_row",
@@ -54,8 +60,6 @@ __all__ = [
 
 def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> int:
     """Learn row by row; rows with noise are learned together."""
-    if hasattr(s, "root"):
-        return reference.learn(s, X, Y, p, out)
     noise = noise_of_rows(p, len(X))
     exact = (noise == 0) & ~np.isnan(Y).any(axis=1)
     starts = [0, *(np.flatnonzero(exact[1:] != exact[:-1]) + 1).tolist()]
@@ -68,7 +72,7 @@ def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> i
                 moves = moves | p.control.any(axis=(1, 2))
             if np.broadcast_to(moves, len(X))[p.t == 1 : begin].any():
                 s.moved[...] = 1  # by earlier rows
-            learned = learn_noiseless_rows(s, X[part], Y[part], p, begin, predictions)
+            learned = learn_one_by_one(s, X[part], Y[part], p, begin, predictions)
         else:
             learned = learn_noisy_rows(s, X[part], Y[part], noise[part], p, begin, predictions)
         if learned < end - begin:
@@ -126,8 +130,8 @@ def learn_numbers(s: State, p: FilterParams, X: Array, y: Array, out: Array) -> 
         return learn_noisy_rows(s, X, y[:, None], noise, p, 1, out[:, None] if len(out) else None)
 
 
-def learn_noiseless_rows(s: State, X: Array, Y: Array, p: FilterParams, begin: int, out: Array | None) -> int:
-    """Learn rows without noise, starting at row `begin` of this chunk."""
+def learn_one_by_one(s: State, X: Array, Y: Array, p: FilterParams, begin: int, out: Array | None) -> int:
+    """Learn each row as a time step, starting at row `begin` of this chunk."""
     for i in range(len(X)):
         row = slice(i, i + 1)
         if not filter_step(s, X[row], Y[row], p.at(begin + i), None if out is None else out[row]):
@@ -160,6 +164,8 @@ def learn_noisy_rows(
 ) -> int:
     """Learn rows with these noises, starting at row `begin` of this chunk."""
     part = slice(begin, begin + len(X))
+    if hasattr(s, "root"):
+        return learn_roots(s, X, Y, noise, p, begin, out)
     moves = select_rows(p.is_dynamic, part)
     if not moves.any() and p.control is None and records is None:
         if len(X) == 1 and Y.shape[1] == 1 and not np.isnan(Y[0, 0]):
@@ -189,6 +195,22 @@ def learn_noisy_rows(
         )
     s.mean[...] = W.T
     return int(learned)
+
+
+def learn_roots(s: State, X: Array, Y: Array, noise: Array, p: FilterParams, begin: int, out: Array | None) -> int:
+    """Like `learn_noisy_rows`, in the square-root form."""
+    W = np.ascontiguousarray(s.mean.T)
+    f, F, q, Q, moves, control = collect_motion(p, slice(begin, begin + len(X)), W)
+    if moves.any() and len(s.root) > MAX_OWN_ROOTS:
+        return learn_one_by_one(s, X, Y, p, begin, out)
+    roots = np.array([root_of_noise(of) for of in Q]) if Q.size else Q
+    motion = f, F, np.sqrt(q), roots, moves, control
+    predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
+    given = X, Y, noise, motion, p.t - 1 + begin, s.scale, s.precision_lost.reshape(1), predictions
+    learned = int(learn_root_rows(s.root, W, *given))
+    s.mean[...] = W.T
+    s.covariance[...] = s.root @ s.root.T
+    return learned
 
 
 def noise_of_rows(p: FilterParams, n: int) -> Array:
