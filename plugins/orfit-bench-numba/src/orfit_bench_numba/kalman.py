@@ -25,24 +25,21 @@ import numpy as np
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_covariance
 from orfit_bench.kernels.guards import NO_LIMITS, is_finite, is_singular
-from orfit_bench.kernels.linalg import root_of_noise
 from orfit_bench.kernels.threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench.spec.kernel_arguments import FilterParams, State
 from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
 from orfit_bench_numba._covariance import learn_rows, learn_step
-from orfit_bench_numba._covariance_root import learn_root_rows
 from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._kalman_fleets import make_kalman_fleet_learn
 from orfit_bench_numba._kalman_rows import learn_moving_row, learn_moving_rows
+from orfit_bench_numba._motion import collect_motion, is_by_matrix, select_rows, split_vectors_matrices
 from orfit_bench_numba._moving_state import predict_covariance
+from orfit_bench_numba._root_filter import bind_root, can_learn_roots, learn_roots
 from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numpy import kalman as reference
 from orfit_bench_numpy.kalman import can_smooth
-
-MAX_OWN_ROOTS = 160
-"""Largest size of a moving state for which rotations of its root by own code are faster than LAPACK's."""
 
 __all__ = [
     "bind_row",
@@ -81,9 +78,11 @@ def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> i
 
 
 def bind_row(s: State, p: FilterParams) -> BoundRow | None:
-    """A function that learns one row with one output; None without noise, and with a control or a root."""
+    """A function that learns one row with one output; None without noise, with a control or a large moving root."""
     if not can_bind(s, p):
         return None
+    if hasattr(s, "root"):
+        return bind_root(s, p)
     if not p.is_dynamic.any():
         return bind_row_at_rest(s, p)
     W, P, noise = s.mean.reshape(1, -1), s.covariance, float(p.observation_noise[0])
@@ -112,13 +111,13 @@ def bind_row_at_rest(s: State, p: FilterParams) -> BoundRow:
 
 
 def bind_rows(s: State, p: FilterParams) -> BoundRows | None:
-    """A function that learns rows with one output; None without noise, and with a control or a root."""
+    """A function that learns rows with one output; None as for `bind_row`."""
     return partial(learn_numbers, s, p) if can_bind(s, p) else None
 
 
 def can_bind(s: State, p: FilterParams) -> bool:
-    """Whether rows have noise, and there is neither a control nor a root."""
-    return bool(p.observation_noise[0] != 0) and p.control is None and not hasattr(s, "root")
+    """Whether rows have noise, and there is neither a control nor a root that moves by LAPACK."""
+    return bool(p.observation_noise[0] != 0) and p.control is None and (can_learn_roots(s, p) or not hasattr(s, "root"))
 
 
 def learn_numbers(s: State, p: FilterParams, X: Array, y: Array, out: Array) -> int:
@@ -165,7 +164,9 @@ def learn_noisy_rows(
     """Learn rows with these noises, starting at row `begin` of this chunk."""
     part = slice(begin, begin + len(X))
     if hasattr(s, "root"):
-        return learn_roots(s, X, Y, noise, p, begin, out)
+        if can_learn_roots(s, p):
+            return learn_roots(s, X, Y, noise, p, begin, out)
+        return learn_one_by_one(s, X, Y, p, begin, out)
     moves = select_rows(p.is_dynamic, part)
     if not moves.any() and p.control is None and records is None:
         if len(X) == 1 and Y.shape[1] == 1 and not np.isnan(Y[0, 0]):
@@ -197,54 +198,10 @@ def learn_noisy_rows(
     return int(learned)
 
 
-def learn_roots(s: State, X: Array, Y: Array, noise: Array, p: FilterParams, begin: int, out: Array | None) -> int:
-    """Like `learn_noisy_rows`, in the square-root form."""
-    W = np.ascontiguousarray(s.mean.T)
-    f, F, q, Q, moves, control = collect_motion(p, slice(begin, begin + len(X)), W)
-    if moves.any() and len(s.root) > MAX_OWN_ROOTS:
-        return learn_one_by_one(s, X, Y, p, begin, out)
-    roots = np.array([root_of_noise(of) for of in Q]) if Q.size else Q
-    motion = f, F, np.sqrt(q), roots, moves, control
-    predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
-    given = X, Y, noise, motion, p.t - 1 + begin, s.scale, s.precision_lost.reshape(1), predictions
-    learned = int(learn_root_rows(s.root, W, *given))
-    s.mean[...] = W.T
-    s.covariance[...] = s.root @ s.root.T
-    return learned
-
-
 def noise_of_rows(p: FilterParams, n: int) -> Array:
     """The observation noise of each of n rows."""
     noise: Array = p.observation_noise.reshape(-1)
     return noise if len(noise) == n else np.full(n, noise[0])
-
-
-def collect_motion(p: FilterParams, part: slice, W: Array) -> tuple[Array, ...]:
-    """The arrays of `Motion` for some rows; W (c, d) are the means."""
-    f, F = split_vectors_matrices(p.transition, part, W.dtype)
-    q, Q = split_vectors_matrices(p.process_noise, part, W.dtype)
-    control = np.empty((0, *W.shape), W.dtype)
-    if p.control is not None:
-        control = np.ascontiguousarray(p.control[part].transpose(0, 2, 1))
-    return f, F, q, Q, select_rows(p.is_dynamic, part).astype(W.dtype), control
-
-
-def is_by_matrix(motion: tuple[Array, ...]) -> bool:
-    """Whether the transition or the process noise is a matrix."""
-    return bool(max(motion[1].shape[1], motion[3].shape[1]) > 0)
-
-
-def select_rows(value: Array, part: slice) -> Array:
-    """The entries for some rows; a single entry holds for all rows."""
-    return value if len(value) == 1 else value[part]
-
-
-def split_vectors_matrices(value: Array | None, part: slice, dtype: Any) -> tuple[Array, Array]:
-    """Numbers or diagonals (m, 1 or d), and matrices (m, d, d); the array that is not given has size 0."""
-    if value is None or value.ndim < 3:
-        vectors = np.empty((1, 0), dtype) if value is None else select_rows(value.reshape(len(value), -1), part)
-        return vectors, np.empty((1, 0, 0), dtype)
-    return np.empty((1, 0), dtype), select_rows(value, part)
 
 
 def step(s: State, A: Array, Y: Array, p: FilterParams) -> bool:
