@@ -12,8 +12,8 @@ from sklearn.utils import assert_all_finite
 from orfit_bench.learners import uncertainty
 from orfit_bench.sklearn.base import checked_weights
 from orfit_bench.sklearn.linear import LinearRows
-from orfit_bench.sklearn.tables import target_names, validate_rows
-from orfit_bench.tables.integers import refuse_rounded
+from orfit_bench.sklearn.tables import target_names, validate_rows, with_integers
+from orfit_bench.tables.integers import LARGEST, refuse_rounded
 
 Array = Any
 GOOD_SCORES = ("apa", "nlms", "one_step_sgd", "owm")
@@ -60,14 +60,15 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
 
     def _fit(self, X: Array, y: Array, start: bool, sample_weight: Array = None) -> Self:
         with self._as_before_after_errors() if start else nullcontext():
-            names = target_names(y, None if start else getattr(self, "_target_names", None))
+            names, given = target_names(y, None if start else getattr(self, "_target_names", None)), y
             X, y = validate_rows(
                 self, X, y, reset=start, dtype=np.float64, order="C", multi_output=True, y_numeric=True
             )
             if self.method.traits.gaps:
                 assert_all_finite(y, input_name="y")  # None of a list of objects has become NaN
-            for column in np.atleast_2d(y.T):
-                refuse_rounded(column, "y")
+            if np.abs(y).max(initial=0) >= LARGEST:
+                for column in np.atleast_2d(with_integers(given, y).T):
+                    refuse_rounded(column, "y")
             weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
             if start:
                 self._begin_learner()

@@ -41,12 +41,17 @@ def _refuse_rounded(X: Any) -> None:
     """Raise ValueError for an integer in a table or array of rows that a double would round."""
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         labels, columns = X.columns, [X.iloc[:, i].dropna().to_numpy() for i in range(X.shape[1])]
-        columns = [column if column.dtype.kind in "iu" else np.empty(0) for column in columns]
     else:
-        array = np.asarray(read_columns(X, "X", missing=True).values)
+        array = with_integers(X, read_columns(X, "X", missing=True).values)
         labels, columns = range(array.shape[1]), list(array.T)
     for label, column in zip(labels, columns, strict=True):
         refuse_rounded(column, f"X: column {label_text(label)!r}")
+
+
+def with_integers(given: Any, converted: Any) -> Array:
+    """What was given, as an array of objects if it may hold integers that are floats in the converted array."""
+    is_mixed = isinstance(given, (list, tuple)) or getattr(getattr(given, "dtype", None), "kind", "") == "O"
+    return np.array(given, object) if is_mixed else np.asarray(converted)
 
 
 def target_names(y: Any, known: tuple[str, ...] | None) -> tuple[str, ...]:

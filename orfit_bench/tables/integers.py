@@ -18,7 +18,7 @@ def refuse_rounded(column: Any, where: str, first: int = 0, dtype: np.dtype[Any]
     Parameters
     ----------
     column : array
-        A column; integers of Arrow columns can be missing.
+        A column; integers of Arrow columns can be missing, and columns of objects can hold other values too.
     where : str
         The beginning of the message: the argument or file, and the column.
     first : int
@@ -29,7 +29,7 @@ def refuse_rounded(column: Any, where: str, first: int = 0, dtype: np.dtype[Any]
     if not _has_large_integers(column, dtype):
         return
     for row, value in enumerate(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()):
-        if value is not None and not _holds(dtype, value):
+        if _is_integer(value) and not _holds(dtype, value):
             raise ValueError(
                 f"{where} holds {value} in row {first + row}, which would be rounded: {_limit(dtype)}: "
                 "convert the column to float if rounding is wanted"
@@ -65,10 +65,16 @@ def _limit(dtype: np.dtype[Any]) -> str:
     return f"{dtype} holds all integers up to 2^{largest_safe(dtype).bit_length() - 1} only"
 
 
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64)
+
+
 def _has_large_integers(column: Any, dtype: np.dtype[Any]) -> bool:
     """Whether there are integers in a range where a type is not exact."""
     safe, width = largest_safe(dtype), np.finfo(dtype).dtype.itemsize
     if isinstance(column, np.ndarray):
+        if column.dtype.kind == "O":
+            return any(_is_integer(value) and not -safe <= value <= safe for value in column.tolist())
         if column.dtype.kind not in "iu" or column.dtype.itemsize < width or not len(column):
             return False
         least, largest = int(column.min()), int(column.max())

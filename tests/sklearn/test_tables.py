@@ -59,6 +59,11 @@ ROUNDED = [
     pa.table({"a": [1, LARGE], "b": [1.5, 2.0]}),
     np.array([[1, 2], [LARGE, 3]]),
     [[1, 2], [LARGE, 3]],
+    [[1, 2.5], [LARGE, 3]],
+    ((1, 2.5), (LARGE, 3)),
+    [np.array([1, 2.5], object), np.array([LARGE, 3], object)],
+    np.array([[1, 2.5], [LARGE, 3]], object),
+    pd.DataFrame({"a": [1, LARGE], "b": [1.5, 2.0]}, dtype=object),
 ]
 
 
@@ -69,7 +74,16 @@ def test_integers_that_would_be_rounded_are_refused(rows: Any) -> None:
         estimator.fit(rows, [1.0, 2.0])
     with pytest.raises(ValueError, match=rf"y.* holds {LARGE} in row 1, which would be rounded"):
         estimator.fit(X.iloc[:2], pd.Series([1, LARGE]))
+    for y in (
+        [1.5, LARGE],
+        pd.Series([1, LARGE], dtype=object),
+        np.array([1.5, LARGE], object),
+        [[1.5, 1], [LARGE, 2.5]],
+    ):
+        with pytest.raises(ValueError, match=rf"y.* holds {LARGE} in row 1, which would be rounded"):
+            estimator.fit(X.iloc[:2], y)
     estimator.fit([[1, 2**60], [2, 3]], [2**60, 1])
+    estimator.fit([[1.5, 2**60], [2, 3]], [2**60, 1.5])
     estimator.fit(np.array([[1.0, float(LARGE)], [2.0, 3.0]]), [1.0, 2.0])
 
 
