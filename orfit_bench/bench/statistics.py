@@ -99,7 +99,7 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
     of several seeds with the same rows, such as the rows of a file; then the differences between the two methods over
     protocols and dtypes. If all pairs belong to one stream, the result applies only to that stream.
     """
-    cases = _groups(results.assign_coords(sample=("cell", _samples(results))), (*CASE, "sample"))
+    cases = _groups(results.assign_coords(sample=("cell", samples(results))), (*CASE, "sample"))
     errors: dict[tuple[str, ...], dict[Case, float]] = defaultdict(dict)
     first: dict[tuple[str, ...], int] = {}
     for (*rows, protocol, dtype, sample), cells in cases.items():
@@ -124,15 +124,12 @@ def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
     return sorted(compared, key=lambda c: (isnan(c.p), c.p_holm, c.p))
 
 
-def distinct(results: xarray.Dataset, name: str, cells: Sequence[int]) -> list[float]:
-    """The values of cells; cells with the same rows and the same value count as one sample."""
-    samples = _samples(results)
-    return list(
-        {(samples[i], value): value for i in cells if not isnan(value := float(results[name].values[i]))}.values()
-    )
+def distinct(values: NDArray[np.float64], samples: Sequence[str], cells: Sequence[int]) -> list[float]:
+    """The values of cells; cells with the same one of `samples` and the same value count once."""
+    return list({(samples[i], value): value for i in cells if not isnan(value := float(values[i]))}.values())
 
 
-def _samples(results: xarray.Dataset) -> list[str]:
+def samples(results: xarray.Dataset) -> list[str]:
     """An identifier of the rows of each cell among the cells of its stream: their hash, or the seed.
 
     A protocol can change the rows of a stream: its cells have the identifier of those with the same seed in the first

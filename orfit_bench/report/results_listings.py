@@ -36,6 +36,8 @@ AVERAGED: Columns = {
     "throughput": ("samples/s", ",.0f"),
 }
 TOO_FEW = "too few"
+MOST_PAIRS = 1000
+"""Number of pairs that are listed; 150 settings of a method make ten times as many."""
 
 
 def origin(results: xarray.Dataset) -> Listing:
@@ -91,8 +93,9 @@ def means(results: xarray.Dataset) -> Iterator[Listing]:
     """Means over seeds with 95 % confidence intervals, one table per kind of error with at least two seeds."""
     headings, who = _who(results, without=("seed",))
     kinds: dict[str, list[list[Cell]]] = {}
+    samples = statistics.samples(results)
     for group in (g for g in statistics.over_seeds(results) if len(g) > 1):
-        averages = (_mean(results, name, group) for name in AVERAGED)
+        averages = (_mean(results, name, samples, group) for name in AVERAGED)
         row: list[Cell] = [*who[group[0]], _seeds(results, group), *averages]
         kinds.setdefault(str(results["error"].values[group[0]]), []).append(row)
     columns = (*headings, "seeds", *(heading for heading, _ in AVERAGED.values()))
@@ -116,10 +119,13 @@ def pairs(results: xarray.Dataset) -> Listing | str:
         )
     rows: list[list[Cell]] = [
         [methods[c.one], methods[c.other], *(Number(n, str(n)) for n in (c.wins, c.losses, c.ties)), *_tested(c)]
-        for c in found
+        for c in found[:MOST_PAIRS]
     ]
+    title = "Pairwise comparison of test errors"
+    if len(found) > MOST_PAIRS:
+        title += f": the {MOST_PAIRS:,} pairs of {len(found):,} with the smallest p"
     columns = ("method", "against", "wins", "losses", "ties", "median difference", "effect size", "p", "p (Holm)")
-    return Listing("Pairwise comparison of test errors", columns, rows, sortable=True)
+    return Listing(title, columns, rows, sortable=True)
 
 
 def failures(results: xarray.Dataset) -> Listing | None:
@@ -202,8 +208,8 @@ def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
     return any(not math.isnan(number(results, name, i)) for i in those)
 
 
-def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
-    found = statistics.estimate(statistics.distinct(results, name, group))
+def _mean(results: xarray.Dataset, name: str, samples: Sequence[str], group: Sequence[int]) -> Number:
+    found = statistics.estimate(statistics.distinct(results[name].values, samples, group))
     form = AVERAGED[name][1]
     sure = name != "throughput" and not math.isnan(found.half)  # timings vary with the load of the machine
     return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)

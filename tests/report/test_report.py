@@ -16,6 +16,7 @@ from orfit_bench.bench import collection, results
 from orfit_bench.cli import main
 from orfit_bench.cli import report as report_cli
 from orfit_bench.errors import UnavailableError
+from orfit_bench.report import results_listings
 from orfit_bench.report.page import Figure, Listing, Number, Section, Text, as_figure, render
 from orfit_bench.report.plotting import INK, PAPER, pyplot
 from orfit_bench.report.results_listings import times
@@ -279,6 +280,16 @@ class TestCommands:
         output = self.call("show", tmp_path / "r.nc").output
         assert "1.5 ± 6.4" in output
         assert "at most 2 pairs" in output
+
+    def test_only_pairs_with_the_smallest_p_are_listed(self, monkeypatch):
+        monkeypatch.setattr(results_listings, "MOST_PAIRS", 2)
+        worse = {"lms": [1.0, 2.0] * 4, "rls": [0.1] * 8, "apa": [1.5] * 8}
+        listed = results_listings.pairs(
+            table([created(m, seed=s, test_error=e) for m, errors in worse.items() for s, e in enumerate(errors)])
+        )
+        assert listed.caption.endswith("the 2 pairs of 3 with the smallest p")
+        assert {row[0] for row in listed.rows} | {row[1] for row in listed.rows} == set(worse)
+        assert all("rls" in row[:2] for row in listed.rows)
 
     def test_run_makes_a_page_and_opens_none_off_a_terminal(self, tmp_path, monkeypatch):
         monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("a browser was opened"))
