@@ -83,7 +83,8 @@ class Features:
 
     def _packed(self, values: tuple[Any, ...]) -> Array:
         """The row of the values of all features."""
-        _refuse_inexact(self._column, values)
+        if not EXACT.issuperset(map(type, values)):
+            _refuse_inexact(self._column, values)
         try:  # struct is four times faster than np.array(values)
             pack_into(self._format, self._buffer, 8 * self._first, *values)
         except (StructError, OverflowError):
@@ -94,7 +95,8 @@ class Features:
 
     def _filled(self, x: Mapping[Any, Any]) -> Array:
         """The row of the values of some features; it costs what a row of zeros and these values cost."""
-        _refuse_inexact(x, x.values())
+        if not EXACT.issuperset(map(type, x.values())):
+            _refuse_inexact(x, x.values())
         row: Array = self._buffer
         row[self._first :] = 0.0
         for name, value in x.items():
@@ -120,10 +122,7 @@ class Features:
 
 def _refuse_inexact(names: Iterable[Any], values: Collection[Any]) -> None:
     """Raise TypeError for a value that is not a number, ValueError for an integer that a double would round."""
-    kinds = set(map(type, values))
-    if kinds <= EXACT:
-        return
-    if not kinds <= NUMBERS:
+    if not NUMBERS.issuperset(map(type, values)):
         check_finite(dict(zip(names, values, strict=True)))  # struct packs whatever has a float
     if max(values) >= LARGEST or min(values) <= -LARGEST:
         for name, value in zip(names, values, strict=True):
