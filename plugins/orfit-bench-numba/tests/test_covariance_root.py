@@ -82,6 +82,22 @@ def test_rows_with_and_without_noise() -> None:
     assert_equal(*same_rows(X, y, per_row=per_row, process_noise=0.1), eps=1000)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("least", [0.0, 1e-37, 1e-30, 1e-25, 1e-20, 1e-12, 1e-8, 1e-6])
+def test_a_move_of_a_nearly_singular_root(least: float, sign: int, dtype: str) -> None:
+    """Exact rows leave such roots; squares of their numbers are zero in float32."""
+    S = np.array([[0.1, 0, 0], [0.7, least, 0], [-0.2, 0.3, 1]])
+    F = sign * np.array([[1, 0.5, 0], [0.25, 1, 0.5], [0, 0.5, 1]])
+    learners = []
+    for backend in ("numpy", "numba"):
+        learner = ob.create("kalman", backend=backend, form="square_root", dtype=dtype, transition=F)
+        learner.partial_fit(np.zeros((1, 3)), [0.0])
+        learner.live_state.arrays.root[...] = S
+        learners.append(learner.partial_fit([[0.0, 0.0, 0.0], [1.0, 2.0, 0.0]], [np.nan, 1.0]))
+    assert_equal(*learners, eps=100, dtype=dtype)
+
+
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
 @pytest.mark.parametrize(
     ("scale", "settings"),

@@ -40,6 +40,9 @@ def reflect(a: Array, h: Array) -> Any:
     for j in range(len(a)):
         h[j] = a[j] / largest
     others = dot(h[1:], h[1:])
+    if h[0] > 0 and others < np.finfo(a.dtype).eps ** 3:  # less than rounding, and 2 / others could overflow
+        a[1:] = 0
+        return zero
     size = np.sqrt(h[0] * h[0] + others)
     h[0] = h[0] - size if h[0] <= 0 else -others / (h[0] + size)  # without cancellation
     a[0] = largest * size
