@@ -12,7 +12,7 @@ from orfit_bench_numba._arrays import Array, BoundRow
 from orfit_bench_numba._covariance_root import learn_root_rows
 from orfit_bench_numba._motion import collect_motion
 
-MAX_OWN_ROOTS = 160
+MAX_OWN_ROOTS = 100
 """Largest size of a moving state for which reflections of its root by own code are faster than LAPACK's."""
 
 

@@ -84,7 +84,7 @@ def update_root(s: State, J: Array, E: Array, p: FilterParams) -> bool:
 
 def rotate_rows(S: Array, J: Array, R: Array) -> tuple[Array, Array, Array]:
     """T (q, q), gain (d, q) = K T and S+ of [R^(1/2) J S; 0 S] = [T 0; gain S+] Theta, for regular R."""
-    (q, d), S = J.shape, S.copy(order="F")
+    q, d = J.shape
     L = np.linalg.cholesky(R)
     deviation = np.diagonal(L)
     U = L / deviation  # R = U D^2 U' with the deviations D: the noises of U^-1 J are independent
@@ -92,18 +92,21 @@ def rotate_rows(S: Array, J: Array, R: Array) -> tuple[Array, Array, Array]:
     T, gain = np.zeros((q, q), S.dtype), np.zeros((d, q), S.dtype)
     for i, h in enumerate(H):
         T[i, :i] = h @ gain[:, :i]
-        T[i, i] = rotate_row(S, h, deviation[i], gain[:, i])
+        T[i, i], gain[:, i], S = rotate_row(S, h, deviation[i])
     return U @ T, gain, S
 
 
-def rotate_row(S: Array, h: Array, deviation: float, gain: Array) -> Any:
-    """Rotate [r^(1/2) h'S; gain S] into [T 0; gain S], for gain = 0 (d,), one column of S at a time; returns T."""
-    v, T = h @ S, deviation
-    for j in reversed(range(len(h))):
-        T, before = np.hypot(T, v[j]), T
-        c, s = before / T, v[j] / T
-        gain[j:], S[j:, j] = c * gain[j:] + s * S[j:, j], c * S[j:, j] - s * gain[j:]
-    return T
+def rotate_row(S: Array, h: Array, deviation: float) -> tuple[Any, Array, Array]:
+    """T, gain (d,) and S+ of [r^(1/2) h'S; 0 S] = [T 0; gain S+] Theta, by rotations of r^(1/2) and a column of S each.
+
+    The rotation of column j has the cosine T_(j+1) / T_j and the sine v_j / T_j, with v = h'S and T_j^2 = r + v_j^2 +
+    ... + v_d^2. The first column is then k_j = (v_j S_j + ... + v_d S_d) / T_j.
+    """
+    v = h @ S
+    T = np.hypot.accumulate(np.append(v, deviation)[::-1])[::-1]  # (d + 1,)
+    k = np.cumsum((v / T[0] * S)[:, ::-1], axis=1)[:, ::-1] * (T[0] / T[:-1])  # (d, d)
+    before = np.hstack([k[:, 1:], np.zeros_like(k[:, :1])])
+    return T[0], k[:, 0], T[1:] / T[:-1] * S - v / T[:-1] * before
 
 
 def can_smooth(s: State, p: FilterParams) -> bool:
