@@ -17,7 +17,7 @@ USES = {  # the settings that a name of a limit stands for
     "apa": {"projection_order": 5},
     "orfit": {"memory": 20},
     "orfit, unlimited": {"memory": None},
-    "kalman, transition": {"transition": np.array(0.9)},
+    "kalman, transition": {"transition": np.full((70, 70), 0.9)},
 }
 
 
@@ -40,6 +40,13 @@ def test_a_method_declares_its_limit(method):
         assert (method.theory.cost.flops(settings, sizes), method.theory.cost.floats(settings, sizes)) == pytest.approx(
             want
         ), name
+
+
+def test_a_state_that_moves_by_a_number_or_a_diagonal_needs_no_matrix_product():
+    (kalman,) = (method for method in METHODS if method.name == "kalman")
+    settings = {s.name: s.check(s.default) for s in kalman.settings}
+    for F in (np.array(0.9), np.full(70, 0.9)):
+        assert kalman.theory.cost.flops(settings | {"transition": F}, SIZES) == 3 * 70**2
 
 
 def test_a_block_is_what_the_page_says():
