@@ -28,9 +28,10 @@ from orfit_bench_numba._triangularize import triangularize
 class Work(NamedTuple):
     """Work space for one row.
 
-    N (d, d or 2 d) is the predicted root and, with noise of the process, the place of its root. A (c, d) are the means
-    by output, z (c,) predictions of y, then its errors. `variances` (d,) are those to which rounding is relative, c and
-    s (d,) the rotations, gain (d,) the gain; g, h (d or 2 d,) are work space.
+    N (d, d or 2 d) is the predicted root, next to the root of the process noise before both are made triangular. A
+    (c, d) are the means by output, and z (c,) the predictions of y. Rounding is relative to `variances` (d,). The
+    rotations have the cosines c (d,) and the sines s (d,). g (d,), h (d or 2 d,) and, before a correction, gain (d,)
+    are work space.
     """
 
     N: Array
