@@ -134,13 +134,13 @@ def _bind_row(
     permit, give_permit, safe = state.permit, state.permit.append, largest_safe(rule.dtype)
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
-        if not isinstance(y, FLOATS):
+        if type(y) is not float and not isinstance(y, FLOATS):
             if not is_safe_integer(y, safe):
                 return False
             y = float(y)  # type: ignore[arg-type]  # of an integer
         if (
             type(x) is not ndarray
-            or x.dtype != dtype
+            or x.dtype is not dtype  # equal dtypes of NumPy are one object, as a rule
             or x.strides != strides  # of one dimension, and contiguous
             or len(x) != d
             or state.arrays is not arrays
