@@ -101,7 +101,7 @@ class Features:
         row[self._first :] = 0.0
         for name, value in x.items():
             try:
-                row[self._column[name]] = value
+                row[self._column[name]] = float(value)  # of a longdouble without a warning
             except OverflowError:
                 check_finite({name: value})
                 raise

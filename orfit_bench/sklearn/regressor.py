@@ -66,14 +66,15 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
             )
             if self.method.traits.gaps:
                 assert_all_finite(y, input_name="y")  # None of a list of objects has become NaN
-            if np.abs(y).max(initial=0) >= LARGEST:
+            numbers = np.asarray(y, float)
+            if np.abs(numbers).max(initial=0) >= LARGEST:
                 for column in np.atleast_2d(with_integers(given, y).T):
                     refuse_rounded(column, "y")
             weights = None if sample_weight is None else checked_weights(sample_weight, len(X), start)
             if start:
                 self._begin_learner()
                 self._target_names = names
-            self._learn(self._rows(X), np.asarray(y, float), sample_weight=weights)
+            self._learn(self._rows(X), numbers, sample_weight=weights)
         return self
 
     def _in_columns(self, found: Array) -> Array:

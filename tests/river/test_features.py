@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orfit_bench.river import ESTIMATORS
 from orfit_bench.river.features import Features
 
 NAMES = st.sampled_from(["a", "b", "c", 1, ("d", 2), "e"])
@@ -41,3 +42,10 @@ def test_a_value_that_is_no_exact_double_is_named(bad: Any, others: dict[str, fl
     with pytest.raises((TypeError, ValueError), match="feature 'b'"):
         features.row({**others, "b": bad})
     np.testing.assert_array_equal(features.row({"b": np.float32(2)}), [1.0, 0.0, 2.0, 0.0])
+
+
+def test_a_number_beyond_float64_in_a_row_that_lacks_features_is_named() -> None:
+    model = ESTIMATORS["rls"](backend="numpy")
+    model.learn_one({"a": 1.0, "b": 2.0, "c": 3.0}, 1.0)
+    with pytest.raises(ValueError, match="the feature 'b' is inf"):
+        model.learn_one({"b": np.longdouble("1e4000")}, 1.0)

@@ -83,6 +83,7 @@ def test_integers_that_would_be_rounded_are_refused(rows: Any) -> None:
         with pytest.raises(ValueError, match=rf"y.* holds {LARGE} in row 1, which would be rounded"):
             estimator.fit(X.iloc[:2], y)
     estimator.fit([[1, 2**60], [2, 3]], [2**60, 1])
+    np.testing.assert_allclose(estimator.fit([[1], [2]], ["1.5", "2.5"]).predict([[3]]), [3.5], atol=1)
     estimator.fit([[1.5, 2**60], [2, 3]], [2**60, 1.5])
     estimator.fit(np.array([[1.0, float(LARGE)], [2.0, 3.0]]), [1.0, 2.0])
 

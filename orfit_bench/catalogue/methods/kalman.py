@@ -133,8 +133,8 @@ METHOD = Method(
     use_when="Rows observe a state that moves with known dynamics, you know the noise levels, or you need the "
     "uncertainty of the state. Missing targets (NaN), time-varying noise and smoothing are supported.",
     avoid_when="The state does not move and noise levels are unknown: rls computes the same with fewer settings. "
-    "There are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix or if the "
-    "state moves in the square-root form.",
+    "There are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix or in the "
+    "square-root form.",
     formulas="from the second step: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
     "K = Sigma X (R + X'Sigma X)^-1 (a row: Sigma x / (R + x'Sigma x))\n"
     "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  no change if y is NaN\n"

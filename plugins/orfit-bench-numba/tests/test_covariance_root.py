@@ -133,3 +133,33 @@ def test_chunks_do_not_change_a_bit() -> None:
         one_by_one.learn_one(x, target)
     for name in ("mean", "covariance", "root", "scale"):
         assert np.array_equal(at_once.array(name), one_by_one.array(name))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_refused_and_missing_first_rows_keep_the_given_covariance(backend: str, bad: float) -> None:
+    given = {"backend": backend, "form": "square_root", "initial_covariance": covariance(4) + np.eye(4)}
+    learner, other = ob.create("kalman", **given), ob.create("kalman", **given)
+    learner.partial_fit(np.ones((1, 4)), [np.nan])
+    assert np.array_equal(learner.array("covariance"), given["initial_covariance"])
+    other.step(np.ones((1, 4)), [np.nan])
+    before = learner.to_bytes(), other.to_bytes()
+    for one in (learner, other):
+        for learn in (
+            lambda one: one.learn_one([bad, 1, 1, 1], 1.0),
+            lambda one: one.partial_fit([[bad, 1, 1, 1]], [1]),
+        ):
+            with pytest.raises((ValueError, ob.DivergedError)):
+                learn(one)
+    assert (learner.to_bytes(), other.to_bytes()) == before
+
+
+@pytest.mark.parametrize("d", [5, 100])
+def test_chunks_do_not_change_a_bit_if_only_some_rows_move(d: int) -> None:
+    X, y = RNG.standard_normal((6, d)), RNG.standard_normal(6)
+    F = np.stack([np.eye(d), np.eye(d), orthogonal(d)] * 2)
+    at_once, one_by_one = (ob.create("kalman", backend="numba", form="square_root") for _ in range(2))
+    at_once.partial_fit(X, y, transition=F)
+    for i in range(len(X)):
+        one_by_one.partial_fit(X[i : i + 1], y[i : i + 1], transition=F[i : i + 1])
+    assert np.array_equal(at_once.array("root"), one_by_one.array("root"))

@@ -91,6 +91,24 @@ def test_rows_that_reduce_variances_by_1e10_keep_the_digits_of_the_covariance(ba
     assert abs(learner.array("covariance") - exact).max() <= 50 * np.finfo(float).eps * abs(exact).max()
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("least", [1, 1e-3, 1e-6, 1e-10])
+def test_the_order_of_rows_with_correlated_noises_of_different_sizes_costs_no_digits(backend, order, least):
+    size = np.array([least, 1, 1e3 * least])
+    R = (np.eye(3) + 0.5) * size * size[:, None]
+    H = np.array([[1, 0.25, -0.5, 0], [0.5, -0.75, 0.5, 1], [0, 2, 1, -1]])
+    learner = ob.create("kalman", backend=backend, form="square_root")
+    rows = np.array(order)
+    learner.step(H[rows], np.ones(3), observation_noise=R[rows][:, rows])
+    weight = inverse([[Fraction(entry) for entry in row] for row in R])
+    information = [[Fraction(int(i == j)) for j in range(4)] for i in range(4)]
+    for i, j, k, m in itertools.product(range(4), range(4), range(3), range(3)):
+        information[i][j] += Fraction(H[k, i]) * weight[k][m] * Fraction(H[m, j])
+    exact = np.array([[float(entry) for entry in row] for row in inverse(information)])
+    assert abs(learner.array("covariance") - exact).max() <= 50 * np.finfo(float).eps
+
+
 def inverse(A):
     """The inverse of a matrix of fractions, by elimination."""
     n = len(A)

@@ -10,7 +10,7 @@ from orfit_bench.kernels.linalg import root_of_noise
 from orfit_bench.spec.kernel_arguments import FilterParams, State
 from orfit_bench_numba._arrays import Array, BoundRow
 from orfit_bench_numba._covariance_root import learn_root_rows
-from orfit_bench_numba._motion import collect_motion
+from orfit_bench_numba._motion import collect_motion, select_rows
 
 MAX_OWN_ROOTS = 100
 """Largest size of a moving state for which reflections of its root by own code are faster than LAPACK's."""
@@ -29,14 +29,16 @@ def learn_roots(s: State, X: Array, Y: Array, noise: Array, p: FilterParams, beg
     given = X, Y, noise, motion, p.t - 1 + begin, s.scale, s.precision_lost.reshape(1), predictions
     learned = int(learn_root_rows(s.root, W, *given))
     s.mean[...] = W.T
-    s.covariance[...] = s.root @ s.root.T
+    moves = select_rows(p.is_dynamic, slice(begin, begin + learned)).any() and p.t + begin + learned > 2
+    if moves or not np.isnan(Y[:learned]).any(axis=1).all():  # a row that changed nothing keeps the given covariance
+        s.covariance[...] = s.root @ s.root.T
     return learned
 
 
 def bind_root(s: State, p: FilterParams) -> BoundRow:
     """A function that learns a row with one output and noise, not the very first."""
     S, W, entry = s.root, s.mean.reshape(1, -1), learn_root_rows.entry_point(s.root.dtype)
-    motion, target = collect_roots(p, slice(0, 1), W), np.empty((1, 1), S.dtype)
+    motion, target, moves = collect_roots(p, slice(0, 1), W), np.empty((1, 1), S.dtype), p.is_dynamic.any()
     rest = p.observation_noise.reshape(-1), motion, 1, s.scale, s.precision_lost.reshape(1), np.empty((0, 1), S.dtype)
 
     def learn_row(x: Array, y: float) -> int:
@@ -44,8 +46,9 @@ def bind_root(s: State, p: FilterParams) -> BoundRow:
         if y != y and not np.isfinite(x).all():  # x is in no sum if y is missing
             return 0
         learned = int(entry(S, W, x[None], target, *rest))
-        with np.errstate(all="ignore"):  # a bound function is called without
-            np.matmul(S, S.T, out=s.covariance)
+        if learned and (moves or y == y):
+            with np.errstate(all="ignore"):  # a bound function is called without
+                np.matmul(S, S.T, out=s.covariance)
         return learned
 
     return learn_row

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 from orfit_bench.kernels.exact_observations import judge_errors
 from orfit_bench.kernels.filtering import compared_variances, limits_of, regained_covariance
@@ -64,6 +65,9 @@ def update_root(s: State, J: Array, E: Array, p: FilterParams) -> bool:
             return False
         degraded = verdict == DEGRADED
     else:
+        if len(R) > 1:
+            order = noisiest_first(R)
+            J, E, R = J[order], E[order], R[order][:, order]
         T, gain, S = rotate_rows(s.root, J, R)
         if not (is_finite(T) and is_finite(gain)):
             return False
@@ -80,6 +84,16 @@ def update_root(s: State, J: Array, E: Array, p: FilterParams) -> bool:
     if degraded:
         s.precision_lost[...] = 1
     return True
+
+
+def noisiest_first(R: Array) -> Array:
+    """The order (q,) in which each row has the largest noise given the rows before it.
+
+    Then no entry of the U in `rotate_rows` exceeds 1; otherwise U^-1 J could be a difference of much larger rows.
+    """
+    (pstrf,) = get_lapack_funcs(("pstrf",), (R,))
+    order: Array = pstrf(R, lower=1)[1] - 1
+    return order
 
 
 def rotate_rows(S: Array, J: Array, R: Array) -> tuple[Array, Array, Array]:
