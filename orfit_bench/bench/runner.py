@@ -127,8 +127,10 @@ def run(
         if memory_limit is None and client is None and isolate and CAN_FORK:
             memory_limit = default_memory_limit(jobs)
         limits = Limits(timeout, memory_budget, memory_limit)
-        code, kind = {"sources": plugin_sources()}, "" if timed else "untimed"
-        journal = None if target is None else Journal(target, origin | code, suite.files, kind)
+        journal = None
+        if target is not None:
+            kind = "" if timed else "untimed"
+            journal = Journal(target, origin | {"sources": plugin_sources()}, suite.files, kind)
         kept = _take_over(journal, planned, limits) if journal and not fresh else set()
         compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in kept])
         report = progress or (lambda done, total, record: None)

@@ -103,7 +103,7 @@ def read_entry(path: Path) -> dict[str, Any]:
     """The identity and the record in a file of a journal. Raises ValueError that names the file if it is damaged."""
     try:
         entry = json.loads(system.read(path))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: this entry of the journal cannot be read ({error})") from error
     content = {name: entry.get(name) for name in ("identity", "record")} if isinstance(entry, dict) else {}
     record = content.get("record")

@@ -130,11 +130,12 @@ class TestJournal:
         edited["record"] |= {"key": "d", "value": [0.5, 0.0]}
         (journal.folder / "d.json").write_text(json.dumps(edited))
         (journal.folder / "e.json").write_text(json.dumps({"identity": journal.identity(), "record": {"key": "x"}}))
+        (journal.folder / "f.json").write_text("[" * 100_000)
         with pytest.warns(UserWarning, match="its job is run again") as warned:
             assert list(Journal(tmp_path / "r.nc", {"versions": 1}).read()) == ["a"]
-        for name, warning in zip("bcde", warned, strict=True):
+        for name, warning in zip("bcdef", warned, strict=True):
             assert f"{name}.json: " in str(warning.message)
-        for name in "bcde":
+        for name in "bcdef":
             (journal.folder / f"{name}.json").unlink()
         assert Journal(tmp_path / "r.nc", {"versions": 2}).read() == {}
 
