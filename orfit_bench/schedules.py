@@ -297,11 +297,15 @@ MAKERS: dict[str, Callable[..., Schedule]] = {
 """The schedules by the names that they have in tables."""
 
 
+NO_NUMBERS = (bool, np.bool_, np.timedelta64, str)
+
+
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, (bool, np.bool_, np.timedelta64, str)) or not np.isscalar(value) or not np.isreal(value):
+    is_float = type(value) is float  # a quick answer for the many values of a sequence
+    if not is_float and (isinstance(value, NO_NUMBERS) or not np.isscalar(value) or not np.isreal(value)):
         raise TypeError(f"{name}={value!r}: want a number")
     try:
-        number = float(value)  # type: ignore[arg-type]  # a real scalar, as checked above
+        number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):

@@ -26,7 +26,7 @@ from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.mutants import mutants_command
 from orfit_bench.cli.new_plugin import new_plugin_command
-from orfit_bench.cli.output import say
+from orfit_bench.cli.output import WRITTEN, say
 from orfit_bench.cli.report import plot_command, report_command
 from orfit_bench.cli.reproduce import reproduce_command
 from orfit_bench.cli.results import compare_command, export_command, merge_command, show_command
@@ -199,14 +199,10 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt as interrupt:
-            how_to_resume = (
-                "; run the same command again to resume after the last finished cell"
-                if ctx.invoked_subcommand in ("run", "reproduce", "mutants")
-                else ""
-            )
+            rest = _describe_rest(ctx)
             if isinstance(interrupt, Terminated):
-                raise Ended(f"ended by SIGTERM{how_to_resume}") from None
-            raise Interrupted(f"interrupted{how_to_resume}") from None
+                raise Ended(f"ended by SIGTERM{rest}") from None
+            raise Interrupted(f"interrupted{rest}") from None
         except Exception as error:
             if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _is_stdout_closed()):
                 raise  # a reader such as head may close the pipe: not an error, click exits quietly
@@ -218,6 +214,15 @@ class Commands(click.Group):
                 raise UsageError(text) from None
             message = f"{type(error).__name__}: {text} (internal error; run with --debug for a traceback)"
             raise Error(message) from None
+
+
+def _describe_rest(ctx: click.Context) -> str:
+    """What an interrupted command has stored, as the end of a message: all results, or finished cells."""
+    if written := ctx.meta.get(WRITTEN):
+        return f"; all results are in {written}"
+    if ctx.invoked_subcommand in ("run", "reproduce", "mutants"):
+        return "; run the same command again to resume after the last finished cell"
+    return ""
 
 
 @click.group(cls=Commands)

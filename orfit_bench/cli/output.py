@@ -26,6 +26,8 @@ WIDE = "orfit_bench.wide"
 """The key of --wide in the context of a command."""
 CHOSEN = "orfit_bench.chosen"
 """The key of --column in the context of a command."""
+WRITTEN = "orfit_bench.written"
+"""The key, in the context of a command, of the file that has all results of a finished run."""
 NARROWEST = 60
 """Smallest width at which no name in a list is cut; a narrower terminal wraps the lines itself."""
 

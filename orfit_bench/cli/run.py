@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from orfit_bench.cli.output import bar, say, with_columns, with_wide
+from orfit_bench.cli.output import WRITTEN, bar, say, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
@@ -171,6 +171,8 @@ def run_command(
             fresh=fresh,
             progress=progress,
         )
+    if not bench.results.is_empty(results):
+        click.get_current_context().meta[WRITTEN] = output
     show_results(results, output, columns)
     if report and not bench.results.is_empty(results):
         page = output.with_suffix(".html")

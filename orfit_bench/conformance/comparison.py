@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
-from orfit_bench.spec import deviation
+from orfit_bench.spec import Field, deviation
 from orfit_bench.spec.law import to_numpy64
 
 Array = NDArray[Any]
@@ -33,11 +33,16 @@ def comparable_state(value: Any) -> dict[str, Array]:
         if f.compared == "entries":
             found[f.name] = fields[f.name]
         elif f.compared == "span":
-            axis = next(i for i, dim in enumerate(f.dims) if dim.startswith(AMBIENT))
-            found[f.name] = span_basis(to_numpy64(fields[f.name]).swapaxes(0, axis))
+            found[f.name] = span_basis(to_numpy64(fields[f.name]).swapaxes(0, axes_along(f)[0]))
     if value.method.state.solution:
         found[value.method.state.weights] = value.backend.asnumpy(value.rule.solved_weights(state))
     return found
+
+
+def axes_along(field: Field, dims: tuple[str, ...] = AMBIENT) -> list[int]:
+    """The axes of a field along these dimensions; those of a layered field end in the number of the layer."""
+    names = [dim if dim in dims or not field.layered else dim.rpartition("_")[0] for dim in field.dims]
+    return [axis for axis, name in enumerate(names) if name in dims]
 
 
 def span_basis(V: Array) -> Array:

@@ -16,12 +16,14 @@ from orfit_bench.spec import Data, Experiment, Metric, Record
 from orfit_bench.spec.metric import Direction
 
 ROWS, FEATURES = 40, 3
+ROUNDING = 1e-9
+"""The largest relative difference of two calls with the same record."""
 KINDS_OF_RECORDS = ("rls", "class_rls", "oja")
 """A regression, a classification and a subspace."""
 
 
 def find_metric_defects(metric: Metric) -> Iterator[str]:
-    """Yield the defects: an unknown direction, values that are neither finite nor None, changed records."""
+    """Yield the defects: an unknown direction, values that are not finite or that differ, changed records."""
     directions = get_args(Direction)
     if metric.better not in directions:
         yield f"better={metric.better!r}, want one of {', '.join(directions)}"
@@ -47,6 +49,15 @@ def find_metric_defects(metric: Metric) -> Iterator[str]:
     for method, needed in found.memory.items():
         if not (_is_finite(needed) and needed >= 0):
             yield f"memory returned {needed!r} for {method}, want a number of bytes"
+    for method, again in found.again.items():
+        value = found.values[method]
+        if (
+            method not in found.changed
+            and _is_finite(again)
+            and _is_finite(value)
+            and not math.isclose(again, value, rel_tol=ROUNDING)
+        ):
+            yield f"two calls of measure for the same record of {method} give {value!r} and {again!r}"
     if found.changed:
         yield f"measure changed record.learner ({', '.join(found.changed)}): let it work on record.learner.copy()"
 
@@ -60,6 +71,8 @@ class MeasuredRecords(NamedTuple):
     """The results of a metric for the records of some methods."""
 
     values: dict[str, Any]
+    again: dict[str, Any]
+    """The results of a second call of `measure`."""
     memory: dict[str, Any]
     """The return values of its `memory`."""
     changed: list[str]
@@ -67,17 +80,22 @@ class MeasuredRecords(NamedTuple):
 
     def joined(self, other: MeasuredRecords) -> MeasuredRecords:
         """The results of these and other methods together."""
-        return MeasuredRecords(self.values | other.values, self.memory | other.memory, self.changed + other.changed)
+        return MeasuredRecords(
+            self.values | other.values,
+            self.again | other.again,
+            self.memory | other.memory,
+            self.changed + other.changed,
+        )
 
 
 def _measured(metric: Metric, methods: Iterable[str], has_test: bool = True, unusual: bool = False) -> MeasuredRecords:
     """The results of the metric for the records of these methods, if they can learn."""
-    found = MeasuredRecords({}, {}, [])
+    found = MeasuredRecords({}, {}, {}, [])
     for record in _records(methods, has_test, unusual):
         name, before = record.learner.rule.method.name, record.learner.state().copy(deep=True)
         if metric.memory:
             found.memory[name] = metric.memory(record)
-        found.values[name] = metric.measure(record)
+        found.values[name], found.again[name] = metric.measure(record), metric.measure(record)
         if not record.learner.state().identical(before):
             found.changed.append(name)
     return found

@@ -15,13 +15,17 @@ from orfit_bench.spec import LINEAR, Model
 from orfit_bench.spec.arrays import host_dtype, spacing
 
 Array = NDArray[Any]
-FEATURES = 3
+ROWS, FEATURES = 12, 3
+SEVERAL = {2: "two", 3: "three"}
+"""Numbers of outputs with which models of several outputs are checked."""
 STEP = 1e-6
-DEVIATION = 1e-5
-"""The largest relative deviation of a Jacobian from central differences, with this step, that rounding can explain."""
+DEVIATION, TRUNCATION = 1e-5, 1e-8
+"""The largest deviations of a Jacobian from central differences, relative to the entry and to the largest entry."""
+ULPS = 64
+"""The largest rounding error of a prediction, in units of its last digit."""
 FINE = float(np.finfo(float).eps)
 ROUNDING = 1e-9
-"""The largest relative deviation of two ways to compute a number in float64 that rounding can explain."""
+"""The largest deviation of two ways to compute numbers in float64, relative to the largest."""
 
 
 class _DefectError(Exception):
@@ -31,7 +35,7 @@ class _DefectError(Exception):
 def find_model_defects(model: Model) -> Iterator[str]:
     """Yield the defects: the name, shapes, derivatives that do not match the predictions, changed arguments.
 
-    Models that support two outputs are also checked with two, if there is no defect with one.
+    Models that support several outputs are also checked with two and three, if there is no defect with one.
     """
     if defect := _find_wrong_name(model):
         yield defect
@@ -39,14 +43,16 @@ def find_model_defects(model: Model) -> Iterator[str]:
     for defect in _find_defects(model, 1):
         found = True
         yield defect
-    if found or not _takes_two_outputs(model):
-        return
-    try:
-        defects = list(_find_defects(model, 2))
-    except Exception as error:
-        defects = [f"raised {describe(error)}"]
-    remedy = "a model of one output raises ValueError in `parameters` for others"
-    yield from (f"with two outputs: {defect} ({remedy})" for defect in defects)
+    for outputs, name in SEVERAL.items():
+        if found or not _takes_outputs(model, outputs):
+            return
+        try:
+            defects = list(_find_defects(model, outputs))
+        except Exception as error:
+            defects = [f"raised {describe(error)}"]
+        found = bool(defects)
+        remedy = "a model of fewer outputs raises ValueError in `parameters` for others"
+        yield from (f"with {name} outputs: {defect} ({remedy})" for defect in defects)
 
 
 def _find_defects(model: Model, outputs: int) -> Iterator[str]:
@@ -54,7 +60,7 @@ def _find_defects(model: Model, outputs: int) -> Iterator[str]:
     rng = np.random.default_rng(0)
     if defect := _find_wrong_start(model, outputs):
         yield defect
-    X = rng.standard_normal((5, FEATURES))
+    X = rng.standard_normal((ROWS, FEATURES))
     w = _choose_weights(model, rng.standard_normal(model.size(FEATURES, outputs)), X, outputs)
     checks: list[Callable[[Model, Array, Array, int], str]] = [_find_wrong_predictions, _find_wrong_jacobian]
     checks += [_find_wrong_jacobians] if model.jacobians else []
@@ -71,13 +77,13 @@ def _find_defects(model: Model, outputs: int) -> Iterator[str]:
             return
 
 
-def _takes_two_outputs(model: Model) -> bool:
-    """Whether the model has weights for two outputs and predicts two numbers for a row with them."""
-    X = np.ones((5, FEATURES))
+def _takes_outputs(model: Model, outputs: int) -> bool:
+    """Whether the model has weights for these outputs and predicts a number of each for a row with them."""
+    X = np.ones((ROWS, FEATURES))
     try:
-        w = _choose_weights(model, np.ones(model.size(FEATURES, 2)), X, 2)
-        return np.shape(model.predict(w, X)) == (len(X), 2)
-    except Exception:  # a model of one output can refuse other numbers of outputs in its own way
+        w = _choose_weights(model, np.ones(model.size(FEATURES, outputs)), X, outputs)
+        return np.shape(model.predict(w, X)) == (len(X), outputs)
+    except Exception:  # a model can refuse other numbers of outputs in its own way
         return False
 
 
@@ -116,16 +122,13 @@ def _numbers(result: Any, name: str) -> Array:
 
 
 def _is_close(a: Array, b: Array, *sources: Array) -> bool:
-    """Whether arrays agree to rounding, relative to the largest number; NaN agrees with nothing.
+    """Whether arrays agree to rounding, relative to the largest number of b; NaN agrees with nothing.
 
     Their precision is that of the coarsest array or source from which they were computed.
     """
     eps = max(spacing(one) for one in (a, b, *sources))
-    return _agree(a, b, max(ROUNDING, eps**0.5 if eps > FINE else 0.0))
-
-
-def _agree(a: Array, b: Array, tolerance: float) -> bool:
-    return bool(abs(a - b).max(initial=0.0) <= tolerance * (1 + abs(b).max(initial=0.0)))
+    tolerance = max(ROUNDING, eps**0.5 if eps > FINE else 0.0)
+    return bool(abs(a - b).max(initial=0.0) <= tolerance * abs(b).max(initial=0.0))
 
 
 def _find_wrong_start(model: Model, outputs: int) -> str:
@@ -171,7 +174,7 @@ def _jacobian(model: Model, w: Array, x: Array) -> Array:
 
 def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
     """The defect of the Jacobian, compared with central differences; empty if there is none."""
-    p = len(w)
+    p, largest = len(w), float(abs(_call(model.predict, "predict", w, X)).max())
     for x in X:
         J = _jacobian(model, w, x)
         if J.shape != (outputs, p):
@@ -181,8 +184,10 @@ def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
         steps = size * np.eye(p)
         moved = [[np.asarray(model.predict(w + sign * step, x[None]))[0] for step in steps] for sign in (1, -1)]
         want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * size)).T
-        if not _agree(J, want, DEVIATION if eps <= FINE else 10 * size**2):
-            off = abs(J - want).max(0)
+        relative, of_largest = (DEVIATION, TRUNCATION) if eps <= FINE else (10 * size**2, 10 * size**2)
+        allowed = relative * abs(want) + of_largest * abs(want).max() + ULPS * eps * largest / size
+        off = np.where(abs(J - want) <= allowed, 0.0, abs(J - want)).max(0)
+        if off.any():
             return f"jacobian differs by {off.max():.1e} from the derivative of predict (column {off.argmax()})"
     return ""
 
@@ -244,7 +249,9 @@ def _find_wrong_outputs(model: Model, w: Array, X: Array, outputs: int) -> str:
     more = np.asarray(model.with_outputs(w.copy(), FEATURES, (-1, *range(outputs))))
     size = model.size(FEATURES, outputs + 1)
     if more.shape != (size,):
-        return f"with_outputs gives shape {more.shape} for {('two', 'three')[outputs - 1]} outputs, want {(size,)}"
+        return (
+            f"with_outputs gives shape {more.shape} for {('two', 'three', 'four')[outputs - 1]} outputs, want {(size,)}"
+        )
     if not _is_close(_call(model.predict, "predict", more, X), np.hstack([0 * before[:, :1], before])):
         return "with_outputs changes what an output predicts, or a new output is not zero"
     back = np.asarray(model.with_outputs(more.copy(), FEATURES, tuple(range(1, outputs + 1))))

@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+GENERATORS = "the random generator of NumPy", "the random generator of Python"
 SIGNALS = signal.SIGINT, signal.SIGTERM
 CATEGORIES = locale.LC_COLLATE, locale.LC_MONETARY, locale.LC_NUMERIC, locale.LC_TIME
 """The parts of the locale for which "C" and "C.UTF-8" mean the same."""
@@ -32,8 +33,8 @@ def read() -> dict[str, Any]:
     """The state that a library must not change."""
     algorithm, *state = np.random.get_state()  # noqa: NPY002
     return {
-        "the random generator of NumPy": [algorithm, *(np.asarray(part).tobytes() for part in state)],
-        "the random generator of Python": random.getstate(),
+        GENERATORS[0]: [algorithm, *(np.asarray(part).tobytes() for part in state)],
+        GENERATORS[1]: random.getstate(),
         "NumPy's handling of errors": np.geterr(),
         "NumPy's print options": {**np.get_printoptions()},
         "the warning filters": list(warnings.filters),
@@ -75,7 +76,7 @@ def altered(variables: Collection[str]) -> Iterator[None]:
     given variables are altered.
     """
     with ExitStack() as stack:
-        for alter in (_numbers, _numpy, _warnings, _paths, _locale, _interpreter, _signals):
+        for alter in (_generators, _decimal, _numpy, _warnings, _paths, _locale, _interpreter, _signals):
             alter(stack)
         stack.enter_context(patch.dict(os.environ, {MARK: "altered"}))  # code may have emptied the environment before
         for name in variables:
@@ -84,11 +85,22 @@ def altered(variables: Collection[str]) -> Iterator[None]:
         yield
 
 
-def _numbers(stack: ExitStack) -> None:
+@contextmanager
+def altered_generators() -> Iterator[None]:
+    """Put other numbers into the random generators of NumPy and Python, and restore them at the end."""
+    with ExitStack() as stack:
+        _generators(stack)
+        yield
+
+
+def _generators(stack: ExitStack) -> None:
     stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
     stack.callback(random.setstate, random.getstate())
     np.random.seed(int.from_bytes(os.urandom(4), "little"))  # noqa: NPY002
     random.seed(os.urandom(8))
+
+
+def _decimal(stack: ExitStack) -> None:
     stack.callback(decimal.setcontext, decimal.getcontext())
     context = decimal.getcontext().copy()
     context.prec += 1

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import orfit_bench as ob
+from orfit_bench.conformance import process_state
 from orfit_bench.errors import UnavailableError, with_place
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.targets import EncodedRows, with_labels, with_numbers, without_targets
@@ -47,7 +48,7 @@ HELD_OUT = READERS | {"regression": READERS["filter"]}
 def find_stream_defects(stream: Stream) -> Iterator[str]:
     """Yield the defects: differing loads, wrong shapes, numbers that are not finite, a y that does not match offers.
 
-    An ignored number of rows or seed is one too.
+    An ignored number of rows or seed is one too, and a random generator of the process that is changed.
     """
     reason = stream.probe()
     if reason is not None and not isinstance(reason, str):
@@ -72,6 +73,7 @@ def find_stream_defects(stream: Stream) -> Iterator[str]:
     if (second.y is None) != (stream.offers == "rows"):
         yield f"it declares offers={stream.offers!r}, but y is {'None' if second.y is None else 'not None'}"
     elif not wrong:
+        yield from _find_changed_generators(stream)
         yield from _find_refusals(stream, second)
         yield from _find_ignored_rows(stream, len(second.X))
         yield from _find_ignored_seed(stream, second)
@@ -101,11 +103,25 @@ def _wrong_functions(stream: Stream) -> str:
     return ""
 
 
+def _find_changed_generators(stream: Stream) -> Iterator[str]:
+    """Yield a defect for each random generator of the process that a load seeds or draws from."""
+    with process_state.altered_generators():
+        before = process_state.read()
+        stream.load()
+        after = process_state.read()
+    for name in process_state.GENERATORS:
+        if before[name] != after[name]:
+            yield f"a load changes {name}: draw from np.random.default_rng(seed), which is its own"
+
+
 def _find_ignored_rows(stream: Stream, rows: int) -> Iterator[str]:
-    """Yield a defect if the setting n, the number of rows of `--rows`, does not change the number of rows."""
+    """Yield a defect if the setting n, the number of rows of `--rows`, has no effect or gives more rows."""
     fewer = rows // 2
-    if fewer == 0 or all(setting.name != "n" for setting in stream.settings):
+    count = next((setting for setting in stream.settings if setting.name == "n"), None)
+    if fewer == 0 or count is None:
         return
+    if count.default is not None and rows > count.default:
+        yield f"n={count.default}, the default, gives {rows} rows, want at most {count.default}"
     try:
         found = len(stream.load(n=fewer).X)
     except (TypeError, ValueError):  # it needs more rows

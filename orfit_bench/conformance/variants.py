@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ from orfit_bench.models import MLP
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import LINEAR, Choice, Integer, Matrix, Method, Model, Number, NumberOrSchedule, Setting
 from orfit_bench.spec.setting import check_settings
+
+SHARES = tuple(round(1 - 0.5 * (0.618 * i % 1), 2) for i in range(1, 25))
+"""The values of a schedule as shares of the default, in no order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Variant:
     """Whether the method declares these settings, with the simplest model: ordinary rows must not be refused."""
 
     def __str__(self) -> str:
-        parts = [f"{name}={value!r}" for name, value in self.settings.items()]
+        parts = [f"{name}={reprlib.repr(value)}" for name, value in self.settings.items()]
         parts += [f"model {self.model.name}"] if self.model is not LINEAR else []
         parts += [f"{self.outputs} outputs"] if self.outputs else []
         parts += ["a transition for every row"] if self.time_varying else []
@@ -40,13 +44,14 @@ def variants(method: Method) -> list[Variant]:
     model = MLP((3,)) if method.state.layered else LINEAR
     found = [Variant(s, model, guaranteed=s in named) for s in settings]
     if method.state.layered:
-        return [*found, Variant({}, MLP((3, 2), "relu"), 2)]
+        return [*found, Variant({}, MLP((3, 2), "relu"), 3)]
     if method.traits.numbers:
         found += [Variant(s, outputs=2) for s in named]
     if method.traits.gaps:
         found += [Variant({}, time_varying=True), Variant({}, outputs=2, time_varying=True)]
     if method.kernel.models:
         found += [Variant(_without_start(method, s), MLP((12,)), 2) for s in named]
+        found.append(Variant({}, MLP((3,)), 3))
     return found
 
 
@@ -75,7 +80,7 @@ def others(setting: Setting) -> list[Any]:
             return [n for n in near if n in interval] + ([None] if setting.optional and default else [])
         case NumberOrSchedule() as interval:
             first = float(default(np.array([1]))[0]) if isinstance(default, Schedule) else float(default)
-            steps = [value for share in (1.0, 0.5, 0.8) if (value := share * (first or 0.5)) in interval]
+            steps = [value for share in SHARES if (value := share * (first or 0.5)) in interval]
             return [{"sequence": {"values": steps}}]
         case Number() as interval:
             first = default or 0.5

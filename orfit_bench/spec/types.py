@@ -133,7 +133,8 @@ class NumberOrSchedule(Number):
                 found = schedules.from_config(value.config() if isinstance(value, schedules.Schedule) else value)
             except TypeError as error:  # the setting may be a table; its entries are wrong
                 raise ValueError(str(error)) from None
-            for number in found.extremes():
+            extremes = found.extremes()
+            for number in (min(extremes), max(extremes)):
                 if number not in self:
                     raise ValueError(f"want {self} at every step, but one is {number}")
             return found

@@ -254,3 +254,14 @@ def test_cells_that_are_not_taken_over_are_counted(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert done.stderr.startswith("1 stored cell not reused: of another run, or damaged, or the versions, ")
     assert "not reused" not in invoke(*arguments).stderr
+
+
+def test_an_interrupted_table_says_where_the_results_are(tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("orfit_bench.cli.run.show_results", interrupt)
+    path = tmp_path / "r.nc"
+    result = invoke("run", *words("--method lms --backend numpy --stream regression --rows 9"), "--output", path)
+    assert result.stderr.splitlines()[-1] == f"Error: interrupted; all results are in {path}"
+    assert load(path)["status"].values.tolist() == ["ok"]

@@ -1,6 +1,7 @@
 """Checks of streams, metrics and models find faults."""
 
 import itertools
+import random
 import re
 import sys
 from dataclasses import replace
@@ -92,6 +93,7 @@ def test_a_probe_that_fails_is_a_fault(probe, found):
         (lambda n: Data(np.ones((40, 1)), np.ones(40)), "n=20 gives 40 rows, as without it"),
         (lambda n: Data(np.ones((n, 1)), np.ones(n)) if n == 40 else 1 / (n > 40), "raised ZeroDivisionError"),
         (lambda n: Data(np.ones((max(n, 30), 1)), np.ones(max(n, 30))), None),
+        (lambda n: Data(np.ones((n + 1, 1)), np.ones(n + 1)), "n=40, the default, gives 41 rows, want at most 40"),
     ],
 )
 def test_streams_use_their_number_of_rows(make, found):
@@ -110,6 +112,17 @@ def test_streams_take_their_settings(make, found):
     faults = check_stream(Stream("s", "", make, settings=(Setting("n", Integer(1), 40, "number of rows"),)))
     assert len(faults) == 1
     assert re.search(found, faults[0])
+
+
+@pytest.mark.parametrize(("module", "name"), [(np.random, "NumPy"), (random, "Python")])
+def test_streams_draw_from_generators_of_their_own(module, name):
+    def make():
+        module.seed(3)
+        return Data(X * module.random(), Y)
+
+    faults = check_stream(Stream("s", "", make))
+    assert len(faults) == 1
+    assert f"a load changes the random generator of {name}: draw from" in faults[0]
 
 
 def test_streams_may_refuse_few_rows():
@@ -154,6 +167,12 @@ def test_metrics(change, found):
     assert (found in faults[0]) if found else (faults == [])
 
 
+def test_metrics_that_draw_random_numbers_are_found():
+    ticks = itertools.count()
+    faults = check_metric(replace(METRIC, measure=lambda record: float(next(ticks))))
+    assert "two calls of measure for the same record of rls give 0.0 and 1.0" in faults[0]
+
+
 @pytest.mark.parametrize("change", [{"tolerated": "a tenth"}, {"tolerated": -0.1}, {"floor": float("nan")}])
 def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
     with pytest.raises(ValueError, match="want a number of at least 0"):
@@ -180,7 +199,7 @@ def test_limits_of_metrics_that_cannot_be_compared_are_refused(change):
         ({"predict": lambda w, X: iter(()).throw(GeneratorExit)}, "raised"),
         ({"jacobian": lambda w, x: np.nan * MODEL.jacobian(w, x)}, "differs by nan"),
         ({"jacobians": lambda w, X: 2 * MODEL.jacobians(w, X)}, "jacobians differs by"),
-        ({"jacobians": lambda w, X: MODEL.jacobians(w, X)[0]}, "jacobians gives shape (1, 21), want (5, 1, 21)"),
+        ({"jacobians": lambda w, X: MODEL.jacobians(w, X)[0]}, "jacobians gives shape (1, 21), want (12, 1, 21)"),
         ({"vjp": lambda w, X, E: 2 * MODEL.vjp(w, X, E)}, "vjp differs by"),
         ({"vjp": lambda w, X, E: MODEL.vjp(w, X, E)[:2]}, "vjp gives shape (2,), want (21,)"),
         ({"vjp": lambda w, X, E: MODEL.vjp(w, X, np.multiply(E, 2, out=E))}, "vjp writes"),
@@ -236,6 +255,20 @@ def test_functions_in_float32_are_right_to_their_digits(name):
         assert len(check_model(wrong)) >= 1
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("slope_of_intercept", [1.0, 0.95, -1.0])
+def test_derivatives_of_any_size_are_compared(scale, slope_of_intercept):
+    scaled = ob.Model(
+        "scaled",
+        predict=lambda w, X: (scale * (X @ w[:-1]) + w[-1])[:, None],
+        jacobian=lambda w, x: np.append(scale * x, slope_of_intercept)[None, :],
+        parameters=lambda d, c: d + 1,
+    )
+    assert (check_model(scaled) == []) == (slope_of_intercept == 1)
+    small = replace(scaled, predict=lambda w, X: 1e-6 * scaled.predict(w, X))
+    assert "jacobian differs" in check_model(replace(small, jacobian=lambda w, x: 0 * scaled.jacobian(w, x)))[0]
+
+
 def test_a_model_that_is_defined_for_positive_weights_only():
     exponent = ob.Model("exponent", predict=lambda w, X: abs(X[:, :1]) ** np.sqrt(w[0]), jacobian=slope, parameters=1)
     assert check_model(exponent) == []
@@ -274,6 +307,10 @@ def first_alone(w, x):
             "two outputs: vjp differs",
         ),
         ({"start": lambda draw, d, c: np.ones(d * c) if c == 1 else None}, None),
+        (
+            {"jacobian": lambda w, x: tangents(w, x) if len(w) < 9 else tangents(w, x)[::-1]},
+            "with three outputs: jacobian differs by",
+        ),
     ],
 )
 def test_models_of_two_outputs(change, found):

@@ -82,7 +82,7 @@ def test_checks_and_variants_that_need_a_capability_are_left_out_and_counted() -
     assert found.verdict == "conforms"
     chunking, linear = sorted(found.results, key=lambda r: r.check)
     assert chunking.status == PASSED
-    assert "model mlp(12; tanh), 2 outputs and 4 more: lacks models: later" in chunking.reason
+    assert "model mlp(12; tanh), 2 outputs and 5 more: lacks models: later" in chunking.reason
     assert (linear.status, linear.cause, linear.reason) == (SKIPPED, LACKS, "lacks models: later")
     assert "models of rls on echo: later (left out of 2 checks)" in found.unsupported()
 

@@ -52,6 +52,10 @@ def draw_matrix(settings: Any, sizes: Any, draw: Any) -> Any:
     return draw((sizes["feature"], sizes["n_components"]))
 
 
+def draw_frequencies(settings: Any, sizes: Any, draw: Any) -> Any:
+    return draw((sizes["feature"], sizes["features"]))
+
+
 SKETCH = declare(
     NAME,
     Field("basis", ("feature", "n_components"), "the sum of x x'omega", compared="span"),
@@ -95,6 +99,30 @@ def learn_sketch(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
             return i
         s.basis[...] = basis
     return len(X)
+
+
+def learn_signs(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """LMS with the signs of the features and errors: w += 0.05 sign(x) sign(e)."""
+    for i, x in enumerate(X):
+        f = x @ s.w
+        if out is not None:
+            out[i] = f
+        s.w[...] += s.w.dtype.type(0.05) * np.outer(np.sign(x), np.sign(Y[i] - f))
+    return len(X)
+
+
+def learn_every_second(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """LMS that learns the rows of odd steps."""
+    for i in range(len(X)):
+        step_size = 0.05 * ((p.t + i) % 2)
+        if not learn_between(s, X[i : i + 1], Y[i : i + 1], SimpleNamespace(low=0.0, high=step_size), None):
+            return i
+    return len(X)
+
+
+def learn_features(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """LMS on cosines of random features."""
+    return learn_between(SimpleNamespace(w=s.v), np.cos(X @ s.omega), Y, SimpleNamespace(low=0.0, high=0.02), out)
 
 
 def learn_between(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
@@ -149,6 +177,16 @@ PART = change(
     settings=tuple(Setting(n, Number(0, 1), 0.4, n) for n in ("a", "b")),
     refuses=lambda settings: "" if settings["a"] + settings["b"] <= 1 else "a + b: want at most 1",
 )
+FEATURES = declare(
+    NAME,
+    Field(
+        "omega", ("feature", "features"), "frequencies", start=lambda s, z, draw: draw((z["feature"], z["features"]))
+    ),
+    Field("v", ("features", "output"), "weights of the random features"),
+    settings=(Setting("features", Integer(1), 20, "number of random features"),),
+    state={"predict": lambda s, X, settings: np.cos(X @ s.omega) @ s.v},
+    theory={"cost": spec.Cost(flops=lambda s, z: 100 * z["feature"], floats=lambda s, z: 20 * z["feature"])},
+)
 DISTRIBUTIONS = ("standard_deviations_match_the_next_step", "covariances_match_the_next_step")
 AVERAGES = ("averages_as_declared", "averaging_does_not_depend_on_the_order")
 UNLEARNING = ("unlearned_digits_are_warned_of", "merges_remember_what_was_unlearned")
@@ -174,6 +212,13 @@ UNUSUAL: dict[str, tuple[spec.Method, Any, Sequence[str]]] = {
         SKETCH,
         SimpleNamespace(learn=learn_sketch),
         ("components_have_the_signs_of_the_basis", "state_matches_declaration"),
+    ),
+    "signs of features and errors": (PLAIN, SimpleNamespace(learn=learn_signs), ("full_precision_is_used",)),
+    "every second row": (PLAIN, SimpleNamespace(learn=learn_every_second), ("no_step_is_skipped_silently",)),
+    "a dimension that begins like the features": (
+        FEATURES,
+        SimpleNamespace(learn=learn_features),
+        ("features_may_be_permuted", "features_of_zeros_change_nothing", "state_matches_declaration"),
     ),
     "two outputs at most": (
         change(PLAIN, kernel={"validate_rows": refuse_three}, combine=Combine(averages=("w",))),

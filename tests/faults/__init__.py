@@ -3,6 +3,7 @@
 from faults import (
     authors,
     boundaries,
+    calls,
     columns,
     copies,
     decisions,
@@ -28,6 +29,7 @@ __all__ = [
     "Fault",
     "authors",
     "boundaries",
+    "calls",
     "columns",
     "copies",
     "decisions",

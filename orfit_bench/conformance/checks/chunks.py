@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import rows_until_refusal
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
@@ -14,6 +15,9 @@ from orfit_bench.conformance.rows import Chunk
 CUTS = (0, 0, 1, 2, 4, 7, 7, 8, 20, 24)
 LONG_CUTS = (0, 1, 65, 321, 833, 1857, 1900)
 """Calls of 64, 256, 512 and 1,024 rows, the lengths of blocks, in a stream whose length is not a multiple of any."""
+
+SILENT_CUTS = (0, 1, 30, 70)
+"""Calls with predictions, in a stream of more rows than a block of 64, with which one call without them is compared."""
 
 WIDE = 6, 40
 """Numbers of rows and features, above the limit of functions for few features."""
@@ -37,8 +41,11 @@ def needs_batch_size(context: CheckContext) -> str:
 
 @check(numbers="any")
 def any_chunking(context: CheckContext) -> Deviation:
-    """A stream divided at any rows, also into empty chunks, gives the state and predictions of a single call."""
-    found = [_compare_cuts(context, context.rows(), CUTS)]
+    """A stream divided at any rows, also into empty chunks, gives the state and predictions of a single call.
+
+    A longer call without predictions gives the same state.
+    """
+    found = [_compare_cuts(context, context.rows(), CUTS), _compare_silently(context)]
     if not context.variant.settings and context.variant.guaranteed:
         found.append(_compare_cuts(context, context.rows(n=LONG_CUTS[-1]), LONG_CUTS))
     return worst(found)
@@ -57,6 +64,19 @@ def _compare_cuts(context: CheckContext, chunk: Chunk, cuts: Sequence[int]) -> D
     parts = [context.learn(several, chunk.cut(lo, hi)) for lo, hi in pairwise(cuts)]
     pairs = (several, single), (context.concatenate(parts), predictions)
     return context.compare(chunk, *pairs, exact=context.is_exact)
+
+
+def _compare_silently(context: CheckContext) -> Deviation:
+    """Compare one call of `partial_fit` with calls of `prequential`, up to the first row that is refused."""
+    chunk, several, silent = context.rows(n=SILENT_CUTS[-1]), context.create(), context.create()
+    learned = 0
+    for lo, hi in pairwise(SILENT_CUTS):
+        learned += rows_until_refusal(context, several, chunk.cut(lo, hi))
+        if learned < hi:
+            break
+    rows = chunk.cut(0, learned)
+    context.learn_silently(silent, rows)
+    return context.compare(rows, (silent, several), exact=context.is_exact, of="without predictions:")
 
 
 @check(numbers="any")

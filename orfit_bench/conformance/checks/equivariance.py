@@ -12,7 +12,7 @@ from orfit_bench.conformance.acceptance import learn_or_skip
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, skip_if_time_varying, worst
 from orfit_bench.conformance.checks.agreement import MANY_FEATURES, is_linear, needs_models, skip_if_not_linear
 from orfit_bench.conformance.checks.chunks import needs_predictions
-from orfit_bench.conformance.comparison import AMBIENT
+from orfit_bench.conformance.comparison import axes_along
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
@@ -63,7 +63,7 @@ def _starts_alike(context: CheckContext, chunk: Chunk, wide: Chunk, at: list[int
     added = np.arange(len(at)) + at[0]
     for field in layout_of(narrow).fields:
         a = start[field.name]
-        for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
+        for axis in axes_along(field):
             a = np.delete(a, added, axis)
         if not np.array_equal(a, expected[field.name]):
             return False

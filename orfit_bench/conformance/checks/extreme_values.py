@@ -127,6 +127,8 @@ MAX_PERTURBED = 64
 EXTREMES = ((1.0, None), (1.0, 1.0), (None, 1.0), (0.25, None))
 """Sizes of the numbers of an extreme row (None: SMALL) and of its target (None: unchanged), as powers of half the
 largest float."""
+MODERATE = 0.01
+"""Factor of these powers for a row of moderate size."""
 SMALL = 2.0**-10
 """Size of a row: small enough that weights fitting an extreme target overflow, large enough that a step is visible."""
 
@@ -195,7 +197,7 @@ def no_step_is_skipped_silently(context: CheckContext) -> None:
 
 @names_settings
 def _ensure_extreme_rows_are_noticed(context: CheckContext) -> None:
-    """Each extreme row, or its negative, must be refused or change the weights."""
+    """Each extreme row, or its negative, must be refused or change the weights, if a row of moderate size does."""
     B = context.batch_size * (4 if context.method.traits.labels else 1)  # a single class may be certain
     chunk = context.rows(n=2 * B, d=6 * B)  # enough features that no row is a combination of earlier rows
     before = context.train(chunk.cut(0, B))
@@ -204,11 +206,20 @@ def _ensure_extreme_rows_are_noticed(context: CheckContext) -> None:
         if sizes[0] is None and not context.method.traits.numbers:
             continue  # there is no target that could be extreme
         for block in (False, True)[: 1 + (context.supports("blocks") and not context.variant.time_varying)]:
-            found = [_learn_extreme_row(context, chunk, B, sizes, sign, block) for sign in (1, -1)]
-            noticed = any(refused == B or _weights_differ(learner, before) for learner, refused in found)
-            nothing_to_learn = sizes[1] is None and not is_learned
+            moderate = (sizes[0] and MODERATE * sizes[0], sizes[1] and MODERATE * sizes[1])
+            noticed, expected = (_is_noticed(context, chunk, before, of_row, block) for of_row in (sizes, moderate))
+            nothing_to_learn = not expected or (sizes[1] is None and not is_learned)
             where = f"row {B}{' of a block' * block}"
             ensure(noticed or nothing_to_learn, f"{where} is extreme, but was neither refused nor learned")
+
+
+def _is_noticed(
+    context: CheckContext, chunk: Chunk, before: Any, sizes: tuple[float | None, float | None], block: bool
+) -> bool:
+    """Whether the row after those that `before` has learned, of these sizes, or its negative, is learned or refused."""
+    at = before.n_samples_seen_
+    found = [_learn_extreme_row(context, chunk, at, sizes, sign, block) for sign in (1, -1)]
+    return any(refused == at or _weights_differ(learner, before) for learner, refused in found)
 
 
 def _learn_extreme_row(

@@ -81,7 +81,7 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
         ("a column too many", np.hstack([good.X, good.X[:, :1]]), good.y),
     ]
     if context.method.traits.numbers and good.y is not None:
-        bad.append(("another number of outputs", good.X, np.ones((4, 3))))
+        bad.append(("another number of outputs", good.X, np.ones((4, (context.variant.outputs or 1) + 1))))
         if good.y.ndim > 1:
             bad += [("an output too few", good.X, good.y[:, :-1]), ("one-dimensional y", good.X, good.y[:, 0])]
     for what, X, y in bad:

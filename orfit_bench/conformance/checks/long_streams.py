@@ -99,11 +99,12 @@ def a_long_call_with_many_outputs(context: CheckContext) -> Deviation:
     chunk, found = many.rows(n=LONG_CALL // B * B), []
     if not many.accepts(chunk):
         many, chunk = context, context.rows(n=LONG_CALL // B * B)
-    learner, parts = many.create(), many.create()
+    learner, parts, silent = many.create(), many.create(), many.create()
     predictions = learn_or_skip(many, learner, chunk)
     ends = [min(B * end, len(chunk.X)) for end in accumulate(PIECES)]
     pieces = [many.learn(parts, chunk.cut(lo, hi)) for lo, hi in pairwise((0, *ends, len(chunk.X)))]
-    pairs: list[tuple[Any, Any]] = [(parts, learner), (many.concatenate(pieces), predictions)]
+    many.learn_silently(silent, chunk)
+    pairs: list[tuple[Any, Any]] = [(parts, learner), (silent, learner), (many.concatenate(pieces), predictions)]
     at_once, in_parts = (
         many.predict(learner, chunk.X),
         [many.predict(learner, part) for part in np.split(chunk.X, ends[:-1])],

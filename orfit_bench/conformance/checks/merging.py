@@ -13,8 +13,8 @@ from orfit_bench.conformance.acceptance import ensure_finite
 from orfit_bench.conformance.causes import is_raised_on_purpose
 from orfit_bench.conformance.check import Deviation, check, ensure, ensure_raises, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import host_arrays_of, layout_of
-from orfit_bench.conformance.rows import Chunk, frozen
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of, state_of
+from orfit_bench.conformance.rows import Array, Chunk, frozen
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import LINEAR
@@ -22,6 +22,8 @@ from orfit_bench.spec.law import to_numpy64
 
 TURNS = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 """Orders of three learners: the second and the third are each merged into the first."""
+
+MIXTURE = "the weights of predictions, a mean of those of both learners"
 
 COUNTS = ((1, 3), (0, 2), (2, 2))
 """Numbers of rows with which two learners are averaged."""
@@ -72,11 +74,10 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     """
     one, other = train_two(context)
     chunk = context.rows(n=12 * context.batch_size)
-    weights = "basis" if not context.method.traits.supervised else context.method.state.weights
-    parts = [(getattr(a, "classes_", ()), a.state()) for a in (one, other)]
-    rows = np.array([one.n_samples_seen_, other.n_samples_seen_])
+    parts = [one.copy(), other.copy()]
+    rows = one.n_samples_seen_ + other.n_samples_seen_
     merged = merge_or_skip(context, one, other)
-    ensure(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
+    ensure(merged.n_samples_seen_ == rows, f"{merged.n_samples_seen_} rows seen, want {rows}")
     ensure_finite(context, merged, chunk)
     if context.method.traits.labels:
         merged.copy().learn_one(chunk.X[0], merged.classes_[-1])  # the merge may have changed the shape of fields
@@ -85,10 +86,37 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
         pairs = [(merged, context.train(chunk)), *merged_small_rows(context, chunk)]
         return worst([context.compare(chunk, *pairs), *merged_classes(context, chunk)])
     if kind == "averaged":
-        before = [_columns(context, state[weights].values, classes, merged) for classes, state in parts]
-        mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
-        return context.compare(chunk, (merged.array(weights), mean), of=weights)
+        return worst(_deviations_from_means(context, chunk, merged, parts))
     return None
+
+
+def _deviations_from_means(context: CheckContext, chunk: Chunk, merged: Any, parts: list[Any]) -> list[Deviation]:
+    """The deviations of the weights from their mean over rows, and of those of predictions from the nearest mean."""
+    name = "basis" if not context.method.traits.supervised else context.method.state.weights
+    rows, classes = [part.n_samples_seen_ for part in parts], [getattr(part, "classes_", ()) for part in parts]
+    learned, shown = (
+        [_columns(context, weights(part), own, merged) for part, own in zip(parts, classes, strict=True)]
+        for weights in (lambda part: part.array(name), _weights_of_predictions)
+    )
+    found = _weights_of_predictions(merged)
+    return [
+        context.compare(chunk, (merged.array(name), np.average(learned, axis=0, weights=rows)), of=name),
+        context.compare(chunk, (found, _nearest_mixture(shown[0], shown[1], found)), of=MIXTURE),
+    ]
+
+
+def _weights_of_predictions(learner: Any) -> Array:
+    """The weights with which a learner predicts; the basis of a subspace."""
+    if not learner.method.traits.supervised:
+        return np.asarray(learner.array("basis"))
+    return np.array(learner.backend.asnumpy(learner.rule.prediction_weights(state_of(learner))))
+
+
+def _nearest_mixture(one: Array, other: Array, merged: Array) -> Array:
+    """The weighted mean of two arrays, with any weights of at least zero, that is nearest to the merged one."""
+    difference, size = one - other, float(np.linalg.norm(one - other))
+    share = float(np.vdot(difference, merged - other).real) / size**2 if size else 0.0
+    return np.asarray(other + min(1.0, max(0.0, share)) * difference)
 
 
 def merged_classes(context: CheckContext, chunk: Chunk) -> list[Deviation]:
@@ -155,9 +183,9 @@ def with_all_classes(context: CheckContext, part: Chunk, chunk: Chunk) -> Chunk:
     return part._replace(y=frozen(y))
 
 
-def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
+def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> Array:
     """The weights with the columns of the merged learner's classes, zero for unknown classes."""
-    own: np.ndarray[Any, Any] = to_numpy64(weights)
+    own: Array = to_numpy64(weights)
     if not len(classes):
         return own
     model = context.variant.model

@@ -57,7 +57,7 @@ def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
 
 @check(needs_numbers, numbers="any")
 def equal_outputs_are_learned_equally(context: CheckContext) -> Deviation | None:
-    """Three to nine outputs with the same targets are learned in the same way."""
+    """Three to nine outputs with the same targets are learned in the same way, row by row and as a step."""
     chunk = context.rows()
     _ensure_one_output(context, chunk)
     assert chunk.y is not None
@@ -76,6 +76,9 @@ def _deviation_of_equal_outputs(context: CheckContext, equal: Chunk) -> Deviatio
     predictions = learn_or_skip(context, learner, equal)
     assert predictions is not None
     found = np.concatenate([predictions, context.predict(learner, equal.X)])
+    if context.supports("blocks") and not context.variant.time_varying and not learner.pending:
+        context.step(learner, equal)
+        found = np.concatenate([found, context.predict(learner, equal.X)])
     pairs = [(found[:, j], found[:, 0]) for j in range(1, found.shape[1])]
     return context.compare(equal, *pairs, of=f"predictions of {found.shape[1]} equal outputs")
 

@@ -17,7 +17,7 @@ from orfit_bench.conformance.checks.equivariance import (
     needs_linear_predictions,
     starts_away_from_zero,
 )
-from orfit_bench.conformance.comparison import AMBIENT
+from orfit_bench.conformance.comparison import AMBIENT, axes_along
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import OUTPUTS, ROWS, Array, Chunk, frozen
@@ -99,15 +99,15 @@ def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> lis
 
 
 def _in_order(field: Field, a: Array, order: Array, along: tuple[str, ...] = AMBIENT) -> Array:
-    """The values of a field in another order along the dimensions whose names begin with `along`."""
-    for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(along)):
+    """The values of a field in another order along these dimensions."""
+    for axis in axes_along(field, along):
         a = np.take(a, order, axis)
     return a
 
 
 @check(needs_linear_predictions, numbers="any")
 def outputs_may_be_permuted(context: CheckContext) -> Deviation | None:
-    """With its outputs or classes put in another order, a learner continues to learn the same in that order."""
+    """With its outputs or classes put in another order, a learner continues to learn the same in that order, also in a step."""
     skip_if_not_linear(context)
     half = math.ceil(ROWS / 2 / context.batch_size) * context.batch_size
     several = [replace(context, variant=replace(context.variant, outputs=outputs)) for outputs in OUTPUTS]
@@ -128,6 +128,9 @@ def _with_permuted_outputs(context: CheckContext, chunk: Chunk) -> Deviation:
     other, permuted = restore(state), rest._replace(y=_permuted_targets(learner, rest, order))
     predictions, turned = context.learn(learner, rest), context.learn(other, permuted)
     assert predictions is not None
+    if context.supports("blocks") and not learner.pending:
+        context.step(learner, rest)
+        context.step(other, permuted)
     after = context.predict(other, chunk.X), context.predict(learner, chunk.X)[:, order]
     return context.compare(chunk, (turned, predictions[:, order]), after, of=f"{len(order)} outputs in another order")
 

@@ -16,8 +16,10 @@ from orfit_bench.conformance.rows import Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec import LINEAR
 
-SIZES = (2, 3, 5, 1, 4)
+SIZES = (2, 3, 5, 1, 4, 12)
 """Number of rows of each step."""
+FEW = max(SIZES[:-1])
+"""Number of rows of the steps of extreme rows."""
 LARGE = 8
 """The power of two of targets that require large weights."""
 
@@ -36,18 +38,24 @@ def needs_blocks_and_gaps(context: CheckContext) -> str:
 
 @check(needs_blocks_without_memory)
 def rows_of_a_step_may_be_permuted(context: CheckContext) -> Deviation:
-    """With the rows of every step in another order, the state is the same."""
+    """With the rows of every step in another order, the state is the same, and that of the reference."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     skip_if(context.variant.model is not LINEAR, "with more gradients than parameters the last digits decide the rank")
     chunk = context.rows(n=sum(SIZES))
-    learner, other = context.initialize(chunk), context.initialize(chunk)
-    if context.method.traits.labels:  # labels are numbered in order of appearance
-        context.step(learner, chunk)
-        context.step(other, chunk)
+    learner, other, expected = (_with_all_classes(one, chunk) for one in (context, context, context.reference))
     _learn_steps(context, learner, chunk)
     for step in _steps(chunk):
         context.step(other, step.map(lambda a: a[::-1]))
-    return context.compare(chunk, (other, learner), learn=_learn_steps)
+    _learn_steps(context.reference, expected, chunk)
+    return context.compare(chunk, (other, learner), (learner, expected), learn=_learn_steps)
+
+
+def _with_all_classes(context: CheckContext, chunk: Chunk) -> Any:
+    """A new learner; of labels, one that knows all of them, since they are numbered in order of appearance."""
+    learner = context.initialize(chunk)
+    if context.method.traits.labels:
+        context.step(learner, chunk)
+    return learner
 
 
 @check(needs_blocks_and_gaps)
@@ -76,8 +84,8 @@ def steps_with_extreme_rows(context: CheckContext) -> None:
     The weights before it are large, so that predictions for the largest rows overflow.
     """
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
-    chunk, limits = context.rows(n=2 * max(SIZES), d=3 * max(SIZES)), np.finfo(context.dtype)
-    first, step = chunk.cut(0, max(SIZES)), chunk.cut(max(SIZES), 2 * max(SIZES))
+    chunk, limits = context.rows(n=2 * FEW, d=3 * FEW), np.finfo(context.dtype)
+    first, step = chunk.cut(0, FEW), chunk.cut(FEW, 2 * FEW)
     if context.accepts(large := first.scale_targets(LARGE)):
         first = large
     by = 2**LARGE

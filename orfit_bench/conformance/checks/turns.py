@@ -28,6 +28,8 @@ from orfit_bench.spec import REFERENCE
 
 DIVISIONS, LONGER = 4, 33
 """Number of random divisions of a stream, and number of its rows."""
+STEPS = (1, 2, 5, 12)
+"""Numbers of rows of steps, less and more than the features."""
 
 
 @check(needs_reference, all_variants=False, numbers="any")
@@ -68,7 +70,7 @@ def step_is_a_batch_of_its_size(context: CheckContext) -> Deviation:
     """A step of n rows changes the state like n rows with batch_size n."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     found = []
-    for n in (1, 2, 5):
+    for n in STEPS:
         chunk = context.rows(n=3 * n)
         by_steps, by_rows = context.initialize(chunk), context.train(chunk, batch_size=n)
         for i in range(0, 3 * n, n):
