@@ -107,7 +107,7 @@ def _in_order(field: Field, a: Array, order: Array, along: tuple[str, ...] = AMB
 
 @check(needs_linear_predictions, numbers="any")
 def outputs_may_be_permuted(context: CheckContext) -> Deviation | None:
-    """With its outputs or classes put in another order, a learner continues to learn the same in that order, also in a step."""
+    """With its outputs or classes in another order, a learner continues to learn the same, in rows and in steps."""
     skip_if_not_linear(context)
     half = math.ceil(ROWS / 2 / context.batch_size) * context.batch_size
     several = [replace(context, variant=replace(context.variant, outputs=outputs)) for outputs in OUTPUTS]
