@@ -13,11 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.bench.suite import NO_BACKEND
+from orfit_bench.errors import UnavailableError
 from orfit_bench.plugins.discovery import Plugin
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report.table import grid
 from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Backend, Experiment, Method, Metric, NumberOrSchedule, Setting, Stream
+from orfit_bench.spec.capability import FLEETS, fleet_absence
 from orfit_bench.spec.stream import OFFERS
 
 SIZES = {"feature": 100, "input": 100, "parameter": 100, "output": 1, "class": 1, "gradients": 1, "count": 10}
@@ -176,9 +178,18 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     merge = method.combine.merge
     yield Text(f"merge: {f'{merge.kind}: {merge.summary}' if merge else 'none'}")
     for backend in known.backends:
-        absence = known.absence(backend, method.name)
-        supplier = known.suppliers.get(("kernels", (backend, method.name)), "")
-        yield Text(f"{backend}: {f'no: {absence}' if absence else f'yes, supplied by {supplier}'}")
+        yield Text(f"{backend}: {_availability(known, backend, method)}")
+
+
+def _availability(known: Registry, backend: str, method: Method) -> str:
+    """Whether a backend computes a method, who supplies its kernel, and what the kernel lacks; or why it does not."""
+    try:
+        kernel = known.kernel(backend, method.name)
+    except UnavailableError as error:
+        return f"no: {known.absence(backend, method.name) or error}"
+    lacks = {FLEETS: fleet_absence(kernel, method)} | known.capabilities(backend, method.name)
+    missing = "".join(f"; lacks {name}: {reason}" for name, reason in lacks.items() if reason)
+    return f"yes, supplied by {known.suppliers.get(('kernels', (backend, method.name)), '')}{missing}"
 
 
 def _schedules(method: str, names: list[str]) -> str:

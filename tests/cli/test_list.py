@@ -1,5 +1,7 @@
 """The command `orfit-bench list`."""
 
+import re
+
 import pytest
 from helpers.commands import invoke, words
 
@@ -41,6 +43,11 @@ class TestList:
         assert "cost per sample: 30,000 flops" in output
         assert "learns rows with weights; learns complex rows; predicts standard deviations" in words
         assert "numpy: yes, supplied by orfit-bench-numpy" in output
+        assert "lacks" not in output
+
+    def test_what_a_kernel_lacks(self):
+        words = " ".join(invoke("list", "owm").output.split())
+        assert re.search(r"numpy: yes, supplied by orfit-bench-numpy [\d.]+; lacks fleets: its kernel has no", words)
 
     @pytest.mark.parametrize(
         ("name", "stated"),

@@ -62,7 +62,7 @@ def test_crashing_kernel_fails_only_its_own_checks(ran, report):
     assert ran.returncode == 1
     status, reason = found(report, "lms")
     assert status == PASSED
-    assert reason.startswith("3 of 4 variants ran; skipped: model mlp(12; tanh), 2 outputs: lacks models")
+    assert reason.startswith("3 of 5 variants ran; skipped: model mlp(12; tanh), 2 outputs and 1 more: lacks models")
     for check in ("any_chunking", "row_by_row"):
         aborted = f"the worker process was killed by signal {int(signal.SIGABRT)} (Aborted)"
         assert found(report, "nlms", check) == (FAILED, aborted)
