@@ -43,7 +43,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 HOME = Path(os.environ.get("ORFIT_BENCH_VENV", ROOT / ".venv"))
-PLUGINS = sorted((ROOT / "plugins").iterdir())
+PLUGINS = sorted(file.parent for file in (ROOT / "plugins").glob("*/pyproject.toml"))
 INSTALLED = ("orfit-bench-numba", "orfit-bench-numpy", *["orfit-bench-cupy"] * bool(shutil.which("nvidia-smi")))
 """The plugins that a user installs following the README; extras for developers install the others."""
 CODE = ["orfit_bench", "orfit_bench_pytest.py", "plugins", "tests", "benchmarks", "dev.py"]
@@ -173,7 +173,10 @@ def track(*arguments: str) -> None:
     """Measure a commit with asv."""
     set_up("history")
     asv("machine", "--yes")
-    asv("run", *(arguments or ("HEAD^!", "--bench", "Quick|Device|Start")))
+    status = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=ROOT, capture_output=True, check=False)
+    if status.stdout:
+        print("note: uncommitted changes are not measured", file=sys.stderr)
+    asv("run", "--show-stderr", *(arguments or ("HEAD^!", "--bench", "Quick|Device|Start")))
 
 
 def publish() -> None:
@@ -324,4 +327,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

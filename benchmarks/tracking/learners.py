@@ -24,7 +24,8 @@ def _loaded(file):
 
 
 workloads = _loaded(HERE)
-TIMED = {"seconds_per_sample": "s", "kernel_seconds_per_sample": "s", "latency": "s"}
+CALLS = ("latency", "learn_one_seconds", "predict_one_seconds", "prediction_seconds")
+TIMED = dict.fromkeys(("seconds_per_sample", "kernel_seconds_per_sample", *CALLS), "s")
 UNTIMED = {"state_bytes": "B", "batch_deviation": "relative", "frozen_deviation": "relative"}
 OF_DEVICES = {"device_seconds_per_sample": "s", "device_peak_bytes": "B"}
 PUBLISHED = {

@@ -15,6 +15,7 @@ from orfit_bench.bench import isolation, roofline
 from orfit_bench.bench.cell import Cell, make_record, run_cell
 from orfit_bench.bench.compilation import compile_ahead
 from orfit_bench.bench.isolation import READERS, KernelKey, Limits, call_of, kernels_of
+from orfit_bench.errors import warn
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.notes import printable
 from orfit_bench.jobs.processes import ONE_THREAD, Call, DiedError, Process, threads
@@ -80,7 +81,7 @@ class SubprocessExecutor:
         self._kernels = kernels_of(cells)  # servers import and load them only once
         if self._timed:
             with suppress(Exception):  # only the share of the limit would be missing
-                self.measure_machine()
+                _warn_if_not_stored(self.measure_machine())
         return compiled
 
     def run_all(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -184,5 +185,11 @@ class InProcessExecutor:
         """Measure the machine if it is unknown."""
         if self._timed:
             with suppress(Exception):  # only the share of the limit would be missing
-                roofline.ensure_measured()
+                _warn_if_not_stored(roofline.ensure_measured())
         return {}
+
+
+def _warn_if_not_stored(file: Path) -> None:
+    """Warn if the measured roofline could not be stored, since cells read it from its file."""
+    if roofline.read(file) is None:
+        warn(f"{file}: the roofline of this machine cannot be stored, so the column roofline is n/a", UserWarning)

@@ -49,7 +49,7 @@ def _parquet(table: pd.DataFrame, file: BinaryIO) -> None:
     try:
         table.to_parquet(file, index=False)
     except ImportError:
-        raise UnavailableError("Parquet files require pyarrow, which is not installed: pip install pyarrow") from None
+        raise UnavailableError("Parquet files require pyarrow: pip install 'orfit-bench[parquet]'") from None
 
 
 def _readable(results: xarray.Dataset) -> pd.DataFrame:

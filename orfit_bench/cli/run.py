@@ -157,6 +157,8 @@ def run_command(
         ensure_writable(output)  # raises if the output has no file name
         ensure_writable(output.with_suffix(".html"))
         ensure_distinct(output, output.with_suffix(".html"))
+    if output.name:
+        ensure_writable(output)
     stored = 0 if fresh or not output.name else sum(1 for _ in folder_of(output).glob("*.json"))
     with _cluster(executor, address, jobs) as client, _progress(stored) as progress:
         results = bench.run(

@@ -12,12 +12,19 @@ from typing import Any, BinaryIO
 
 from orfit_bench.jobs import locks, system
 
+NOWHERE = Path(os.devnull, "orfit_bench")
+"""A folder that cannot be created: files in it do not exist, and writing them raises OSError."""
+
 
 def cache_folder() -> Path:
-    """Return the user's cache folder of this package, which may not exist."""
+    """Return the user's cache folder of this package, which may not exist; `NOWHERE` for users without a home."""
     import pooch  # slow to import
 
-    return Path(pooch.os_cache("orfit_bench"))
+    try:
+        folder = Path(pooch.os_cache("orfit_bench"))
+    except RuntimeError:
+        return NOWHERE
+    return folder if folder.is_absolute() else NOWHERE  # some versions return "~/.cache/orfit_bench"
 
 
 def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -47,7 +54,9 @@ def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
             write(output)
             output.flush()
             system.sync(descriptor)
-            system.rename(temporary, resolved)  # still locked, so that no process removes it as abandoned
+            if not system.RENAMES_OPEN_FILES:
+                output.close()
+            system.rename(temporary, resolved)  # if possible still locked: no process removes it as abandoned
         except BaseException:
             with suppress(OSError):  # the original error is more informative
                 system.remove(temporary)
@@ -105,19 +114,19 @@ def ensure_replaceable(target: Path) -> None:
     """Raise OSError if `target` is not a regular file, or its folder does not exist."""
     if not target.name:
         raise IsADirectoryError("the output has no name: want a file in an existing folder")
-    if target.is_dir():
+    if os.path.isdir(target):  # the methods of Path raise errors for folders that the user must not enter
         raise IsADirectoryError(f"{target}: this is a folder, want a file in an existing folder")
     ensure_regular(target)
     for folder in (target.parent, system.follow(target).parent):
-        if folder.exists() and not folder.is_dir():
+        if os.path.exists(folder) and not os.path.isdir(folder):
             raise NotADirectoryError(f"{target}: {folder} is not a folder, want a file in an existing folder")
-        if not folder.exists():
+        if not os.path.exists(folder):
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in an existing folder")
 
 
 def ensure_regular(path: Path) -> None:
     """Raise OSError if the path is a device, pipe or similar."""
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise OSError(f"{path}: not a regular file (a device, pipe or similar)")
 
 

@@ -13,6 +13,8 @@ from stat import S_IMODE, S_IRUSR, S_IWUSR
 
 FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 """Flags for opening files that this process writes. Links are never followed."""
+RENAMES_OPEN_FILES = os.name != "nt"
+"""Whether the system can rename a file that is open in this process."""
 NOT_SUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EBADF}
 """Error numbers of systems on which a folder cannot be synchronized."""
 OPERATIONS = (

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+SECONDS = 60.0
+"""Time that loading plugins takes at most, on systems that do not tell whether a process runs."""
 
 
 @contextmanager
@@ -28,12 +32,19 @@ def take_left(folder: Path) -> set[str]:
     found: set[str] = set()
     with suppress(OSError):
         for file in folder.iterdir():
-            if file.name.isdecimal() and not _runs(int(file.name)):
+            if file.name.isdecimal() and not _is_loading(file):
                 with suppress(OSError, ValueError):
                     found |= set(map(str, json.loads(file.read_text())))
                 with suppress(OSError):
                     file.unlink()
     return found
+
+
+def _is_loading(file: Path) -> bool:
+    """Whether the process with the number of a mark may still load plugins."""
+    if os.name == "nt":  # os.kill would send it Ctrl-C
+        return time.time() - file.stat().st_mtime < SECONDS
+    return _runs(int(file.name))
 
 
 def _runs(process: int) -> bool:

@@ -31,17 +31,21 @@ def findings_table(findings: Sequence[Comparison]) -> Table:
 
 def notes(findings: Sequence[Comparison]) -> list[str]:
     """The reasons for missing values and for metrics that were not measured at all, each once."""
-    noted: dict[tuple[str, str, str], list[str]] = {}
+    noted: dict[tuple[str, str], list[Comparison]] = {}
     for f in findings:
         if f.note and f.verdict not in UNCHANGED:
-            noted.setdefault((f.verdict, f"{f.method} on {f.backend}", f.note), []).append(f.metric)
+            noted.setdefault((f.verdict, f.note), []).append(f)
     known = {f.metric for f in findings if f.verdict != "n/a"}
     nowhere = {f"{f.metric} was not measured: {f.note}": f for f in findings if f.metric not in known}
-    return [*nowhere, *(f"{verdict}: {what}, {_some(m)}: {note}" for (verdict, what, note), m in noted.items())]
+    return [*nowhere, *(f"{verdict}: {_what(found)}: {note}" for (verdict, note), found in noted.items())]
 
 
-def _some(metrics: Sequence[str]) -> str:
-    return metrics[0] if len(metrics) == 1 else f"{len(metrics)} metrics"
+def _what(findings: Sequence[Comparison]) -> str:
+    """The measured pair and its metric, or their numbers."""
+    pairs = list(dict.fromkeys(f"{f.method} on {f.backend}" if f.method else "the package" for f in findings))
+    metrics = list(dict.fromkeys(f.metric for f in findings))
+    what = pairs[0] if len(pairs) == 1 else f"{len(pairs)} pairs of method and backend"
+    return f"{what}, {metrics[0] if len(metrics) == 1 else f'{len(metrics)} metrics'}"
 
 
 def summary(findings: Sequence[Comparison]) -> str:

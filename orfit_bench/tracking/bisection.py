@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from orfit_bench.tracking.comparison import METHOD, Comparison, Key, Verdict
@@ -27,6 +28,7 @@ def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -
         return ""
     narrowed, reasons = narrow(gate, regressions), [""]
 
+    @cache
     def is_bad(sha: str) -> bool | None:
         try:
             return has_regression(replace(narrowed, head=environment(root, sha)).compare(), regressions)
@@ -50,9 +52,33 @@ def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -
             f"measured; {base[:12]} has an improvement that {head[:12]} lacks"
         )
     first, skipped = first_bad(commits, is_bad)
-    subject = git(root, "show", "--no-patch", "--format=%h %s", first).strip()
+    merges = list[str]()
+    while not skipped and (merged := _merged_commits(root, first, is_bad)):
+        merges.append(first)
+        first, skipped = first_bad(merged, is_bad)
     doubt = f" (or one of {skipped} before it that cannot be measured{reasons[-1]})" if skipped else ""
-    return f"first bad commit: {subject}{doubt}"
+    merge = f", merged by {_describe(root, merges[0])}" if merges else ""
+    return f"first bad commit: {_describe(root, first)}{merge}{doubt}"
+
+
+def _describe(root: Path, commit: str) -> str:
+    """The short hash and the subject of a commit."""
+    return git(root, "show", "--no-patch", "--format=%h %s", commit).strip()
+
+
+def _merged_commits(root: Path, merge: str, is_bad: Callable[[str], bool | None]) -> list[str]:
+    """The commits, oldest first, of a branch merged by a commit whose start is not bad, but whose end is; or none."""
+    parent, *branches = git(root, "show", "--no-patch", "--format=%P", merge).split() or [""]
+    for branch in branches:
+        try:
+            start = git(root, "merge-base", parent, branch).strip()
+        except ValueError:  # another history
+            continue
+        search = "rev-list", "--reverse", "--first-parent", "--ancestry-path", f"{start}..{branch}"
+        commits = git(root, *search).split()
+        if commits and is_bad(start) is False and is_bad(branch):
+            return commits
+    return []
 
 
 def narrow(gate: Gate, regressions: Regressions) -> Gate:

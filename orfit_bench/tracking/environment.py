@@ -71,6 +71,8 @@ def environment(root: Path, commit: str) -> Environment:
     unknown = f"no commit {commit!r}: want a branch, a tag or a hash of this repository"
     sha = git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", what=unknown).strip()
     home = root / FOLDER
+    if os.pathsep in str(home):
+        raise ValueError(f"{root}: {os.pathsep!r} in the path would separate folders in PYTHONPATH: move it")
     make_folder(home)
     replace_text(home / ".gitignore", "*\n")
     locks.remove_matching(home, ".*.tmp")
@@ -94,11 +96,11 @@ def uncommitted(root: Path, commit: str) -> bool:
 
 def git(root: Path, *arguments: str, what: str = "") -> str:
     """Return the output of git. Raises ValueError with `what` and its error message."""
-    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
     if done.returncode:
-        message = done.stderr.strip()
+        message = os.fsdecode(done.stderr).strip()
         raise ValueError(": ".join(filter(None, [what, message])) or f"git {arguments[0]} ended with {done.returncode}")
-    return done.stdout
+    return os.fsdecode(done.stdout)  # names of files can have any bytes
 
 
 def committed(root: Path, commit: str, file: str) -> bytes | None:
@@ -128,7 +130,7 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
             source, site = folder / "source", folder / "site"
             source.mkdir()
             archive = _output(["git", "-C", str(root), "archive", tree], what)
-            _output(["tar", "-x", "-C", str(source)], what, archive)
+            _output(["tar", "-x", "-f", "-", "-C", str(source)], what, archive)
             _install(source, site, what, lock)
             _move(site, target)
         if not _is_complete(target):

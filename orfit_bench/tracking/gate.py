@@ -71,8 +71,8 @@ class Gate:
     def compare(self) -> list[Comparison]:
         """Measure every quantity in both commits and compare them; suspected changes of times are measured again.
 
-        Raises ValueError if neither commit has the requested methods or backends, if a commit cannot be measured at
-        all, or if the file of stored trajectories cannot be read.
+        If the newer commit cannot be imported, all its methods are gone. Raises ValueError if the older one cannot, if
+        neither commit has the requested methods or backends, or if the file of stored trajectories cannot be read.
         """
         stored = self._stored_trajectories()  # before anything is measured
         with self._processes() as processes:
@@ -103,8 +103,14 @@ class Gate:
 
     def _keys(self, processes: Sequence[CommitProcess]) -> tuple[list[Key], list[Comparison]]:
         """The keys that both commits have, and a comparison for each method that only one of them has."""
-        provided = [self._pairs(process) for process in processes]
-        before, after = (_broken(process) for process in processes)
+        offered = [self._offered(process) for process in processes]
+        if isinstance(offered[0], MeasureError):
+            raise ValueError(_describe_unmeasured(processes[0], offered[0])) from offered[0]
+        provided = [set() if isinstance(found, MeasureError) else found for found in offered]
+        before, after = (
+            _describe_unmeasured(process, found) if isinstance(found, MeasureError) else _broken(process)
+            for process, found in zip(processes, offered, strict=True)
+        )
         self._check_names({*provided[0], *provided[1]}, after or before)
         selected = [
             {(m, b) for m, b in pairs if m in (self.methods or [m]) and b in (self.backends or [b])}
@@ -125,17 +131,18 @@ class Gate:
         ]
         return [(*pair, d) for pair in every if pair not in unmatched for d in self.sizes], found
 
-    def _pairs(self, process: CommitProcess) -> set[tuple[str, str]]:
-        """The (method, backend) that the commit provides; in the repository of a plugin, only those of the plugin.
+    def _offered(self, process: CommitProcess) -> set[tuple[str, str]] | MeasureError:
+        """The (method, backend) that the commit provides, or the error if it cannot be imported.
 
-        Distributions that only the other commit contains are excluded: they come from the current environment.
+        In the repository of a plugin, they are only those of the plugin. Distributions that only the other commit
+        contains are excluded: they come from the current environment.
         """
         own = set(process.where.distributions)
         foreign = {*self.base.distributions, *self.head.distributions} - own
         try:
             pairs = process.ask("pairs")
         except MeasureError as error:
-            raise ValueError(f"{process.where.commit[:12]} cannot be measured: {error}") from error
+            return error
         return {
             (method, backend)
             for method, backend, owners in pairs
@@ -238,6 +245,10 @@ class Gate:
         limits = (RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated) for comparison in job)
         changed = (comparison.size > limit for comparison, limit in zip(job, limits, strict=True))
         return any(changed) or is_impossible(job)
+
+
+def _describe_unmeasured(process: CommitProcess, error: MeasureError) -> str:
+    return f"{process.where.commit[:12]} cannot be measured: {error}"
 
 
 def _broken(process: CommitProcess) -> str:

@@ -25,6 +25,9 @@ QUANTITIES = {
         TrackedQuantity("seconds_per_sample", "s", 0.1),
         TrackedQuantity("kernel_seconds_per_sample", "s", 0.1),
         TrackedQuantity("latency", "s", 0.2),
+        TrackedQuantity("learn_one_seconds", "s", 0.2),
+        TrackedQuantity("predict_one_seconds", "s", 0.2),
+        TrackedQuantity("prediction_seconds", "s", 0.1),
         TrackedQuantity("import_seconds", "s", 0.2),
         TrackedQuantity("start_seconds", "s", 0.2),
         TrackedQuantity("peak_bytes", "B", 0.1),
@@ -33,5 +36,9 @@ QUANTITIES = {
         TrackedQuantity("frozen_deviation", "relative", 9.0, FLOOR),
     )
 }
-LEARNER_TIMES = {"chunk_seconds": ("seconds_per_sample", "kernel_seconds_per_sample"), "latency": ("latency",)}
+LEARNER_TIMES = {
+    "chunk_seconds": ("seconds_per_sample", "kernel_seconds_per_sample"),
+    "row_seconds": ("latency", "learn_one_seconds", "predict_one_seconds"),
+    "prediction_seconds": ("prediction_seconds",),
+}
 """The timings of a learner and their quantities; quantities of one timing are measured in the same calls."""

@@ -137,3 +137,32 @@ def test_the_lock_of_a_killed_run_does_not_count(tmp_path):
     with locks.lock(output), pytest.raises(BlockingIOError, match=f"process {os.getpid()}"), locks.lock(Path(output)):
         pass
     assert os.listdir(tmp_path) == []
+
+
+def no_home(project):
+    raise RuntimeError("could not determine the home directory")
+
+
+@pytest.mark.parametrize("folder", [no_home, lambda project: f"~/.cache/{project}"])
+def test_without_a_home_nothing_is_cached(folder, monkeypatch):
+    monkeypatch.setattr("pooch.os_cache", folder)
+    found = files.cache_folder() / "f"
+    assert not found.is_file()
+    with pytest.raises(NotADirectoryError):
+        found.parent.mkdir(parents=True)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks into /proc")
+def test_a_system_that_renames_no_open_file(tmp_path, monkeypatch):
+    def rename(source, target):
+        if any(descriptor.resolve() == source for descriptor in Path("/proc/self/fd").iterdir()):
+            raise PermissionError(errno.EACCES, "used by another process")
+        os.replace(source, target)
+
+    monkeypatch.setattr(system, "rename", rename)
+    with pytest.raises(PermissionError, match="used by another process"):
+        files.replace_text(tmp_path / "f", "text")
+    monkeypatch.setattr(system, "RENAMES_OPEN_FILES", False)
+    files.replace_text(tmp_path / "f", "text")
+    assert (tmp_path / "f").read_text() == "text"
+    assert os.listdir(tmp_path) == ["f"]

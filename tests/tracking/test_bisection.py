@@ -1,5 +1,6 @@
 """The search for the first bad commit."""
 
+import contextlib
 import re
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from orfit_bench.tracking.environment import git
 from orfit_bench.tracking.gate import Gate
 from orfit_bench.tracking.workloads import STARTS
 
+AUTHOR = "-c", "user.name=me", "-c", "user.email=me@here"
 COMMITS = [str(i) for i in range(13)]
 
 
@@ -125,6 +127,28 @@ class TestFirst:
         reasons = {"cannot be installed": ": cannot be installed)", "cannot be imported": ": SyntaxError)"}
         assert sentence.endswith(reasons.get(skipped, "measured)"))
 
+    def test_commits_of_a_merged_branch_are_searched(self, search, repository):
+        git(repository, "checkout", "-q", "-b", "side")
+        search("same", "worse", "worse")
+        git(repository, "checkout", "-q", "work")
+        (repository / "other.md").write_text("other\n")
+        commit(repository, "meanwhile")
+        git(repository, *AUTHOR, "merge", "-q", "--no-ff", "-m", "merge", "side")
+        sentence = search("worse")
+        assert re.fullmatch("first bad commit: [0-9a-f]+ it is worse, merged by [0-9a-f]+ merge", sentence)
+
+    def test_a_merge_of_good_branches_is_named(self, search, repository):
+        git(repository, "checkout", "-q", "-b", "side")
+        search("same")
+        git(repository, "checkout", "-q", "work")
+        search("same")
+        with contextlib.suppress(ValueError):  # a conflict
+            git(repository, *AUTHOR, "merge", "-q", "--no-ff", "--no-commit", "side")
+        (repository / "README.md").write_text("worse\n")
+        git(repository, "add", "README.md")
+        git(repository, *AUTHOR, "commit", "-q", "-m", "merge")
+        assert re.fullmatch("first bad commit: [0-9a-f]+ merge", search())
+
     def test_a_branch_that_lacks_an_improvement_has_no_bad_commit(self, search, repository):
         (repository / "README.md").write_text("worse\n")
         commit(repository, "slow from the start")
@@ -143,8 +167,7 @@ class TestFirst:
         git(repository, "checkout", "-q", "work")
         (repository / "README.md").write_text("worse\n0\n")
         commit(repository, "old work")
-        options = "-c", "user.name=me", "-c", "user.email=me@here", "merge", "-q", "--no-ff", "--no-edit", "faster"
-        git(repository, *options)
+        git(repository, *AUTHOR, "merge", "-q", "--no-ff", "--no-edit", "faster")
         assert re.fullmatch("first bad commit: [0-9a-f]+ it is worse", search("same", "worse", base="faster"))
 
     def test_an_ancestor_that_cannot_be_measured_ends_the_search(self, search, repository):

@@ -138,6 +138,15 @@ class TestPairs:
         with pytest.raises(ValueError, match="0123456789ab cannot be measured: SyntaxError: no"):
             gate.Gate(side.where, side.where)._keys([side, side])
 
+    def test_all_methods_of_a_newer_commit_that_cannot_be_imported_are_gone(self):
+        sides = [Reported(self.BOTH, [self.NUMPY, self.NUMBA]), Reported(self.BOTH, [])]
+        sides[1].where.commit = "0123456789abcdef"
+        sides[1].ask = Prepared(MeasureError("ImportError: no")).ask
+        keys, found = gate.Gate(sides[0].where, sides[1].where)._keys(sides)
+        assert keys == []
+        assert [(f.backend, f.verdict) for f in found] == [("numba", "gone"), ("numpy", "gone")]
+        assert {f.note for f in found} == {"0123456789ab cannot be measured: ImportError: no"}
+
     def test_of_a_repository_with_a_plugin_its_own(self):
         keys, _ = self.keys(("orfit-bench-numba",), ("orfit-bench-numba",), [self.NUMPY, self.NUMBA])
         assert keys == [("lms", "numba", 64)]
@@ -162,7 +171,7 @@ def test_only_the_chosen_quantities_are_measured(learners, starts, monkeypatch):
     monkeypatch.setattr(gate.Gate, "_compare_times", compare_times)
     monkeypatch.setattr(gate.Gate, "_both", lambda *given: [1.0, 1.0])
     gate.Gate(side, side, measures_learners=learners, measures_starts=starts).compare()
-    assert ("latency" in asked, "import_seconds" in asked) == (learners, starts)
+    assert ("row_seconds" in asked, "import_seconds" in asked) == (learners, starts)
 
 
 @pytest.mark.parametrize("methods", [(), ("lms",)])
@@ -255,6 +264,17 @@ class TestEnvironment:
         lines = ["note: long", "OSError: [Errno 28] No space left on device", "ERROR: Could not install", "a hint"]
         assert environment._reason("\n".join(lines)) == "\n".join(lines[1:3])
         assert environment._reason("nothing is known\n") == "nothing is known"
+
+    def test_names_of_files_can_have_any_bytes(self, repository):
+        (repository / os.fsdecode(b"f\xe4.txt")).write_text("not in UTF-8")
+        (repository / "pyproject.toml").write_text("")
+        commit(repository, "a name in another encoding")
+        assert list(environment._places(repository, "HEAD")) == [""]
+
+    def test_a_path_that_python_would_divide_is_refused(self, repository):
+        moved = repository.rename(repository.with_name("one:two"))
+        with pytest.raises(ValueError, match="':' in the path would separate folders in PYTHONPATH"):
+            environment.environment(moved, "HEAD")
 
     def test_a_file_in_place_of_the_folder_is_named(self, repository):
         (repository / environment.FOLDER).write_text("")

@@ -103,7 +103,8 @@ def start_seconds(measure: str, repeats: int = 3) -> float:
         if "No module named orfit_bench" in done.stderr:
             raise Missing(f"{' '.join(STARTS[measure])}: not in this commit")
         if done.returncode:
-            raise RuntimeError(f"{' '.join(STARTS[measure])} ended with {done.returncode}: {done.stderr[-300:]}")
+            last = (done.stderr.strip().splitlines() or ["without a message"])[-1]
+            raise RuntimeError(f"{' '.join(STARTS[measure])} ended with {done.returncode}: {last[-300:]}")
         return taken
 
     return min(timed() for _ in range(repeats))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,15 +120,49 @@ class Workload:
 
             return [best_of(timed, spend) / len(X), kernel / len(X)]
 
+    def row_seconds(self, spend: float = 0.15) -> list[float]:
+        """Return the seconds of the calls with a single row: `latency`, `learn_one_seconds`, `predict_one_seconds`."""
+        return [self.latency(spend), self.learn_one_seconds(spend), self.predict_one_seconds(spend)]
+
     def latency(self, spend: float = 0.15) -> float:
-        """Return the seconds of a call with a single sample, the minimum of several timings."""
-        X, y = self.data(8)
+        """Return the seconds of `partial_fit` with a single row, the minimum of several timings."""
+        return self._seconds_of_call(lambda learner, X, y: partial(learner.partial_fit, X[:1], _cut(y)), 8, spend)
+
+    def learn_one_seconds(self, spend: float = 0.15) -> float:
+        """Return the seconds of `learn_one`, or of `partial_fit` in commits that do not have it."""
+
+        def bind(learner: Any, X: Array, y: Array | None) -> Callable[[], object]:
+            if not hasattr(learner, "learn_one"):
+                return partial(learner.partial_fit, X[:1], _cut(y))
+            return partial(learner.learn_one, X[0], *(() if y is None else (y[0],)))
+
+        return self._seconds_of_call(bind, 8, spend)
+
+    def predict_one_seconds(self, spend: float = 0.15) -> float:
+        """Return the seconds of `predict_one`; of the call for several rows for subspaces, and if there is none."""
+
+        def bind(learner: Any, X: Array, y: Array | None) -> Callable[[], object]:
+            one = getattr(learner, "predict_one", None)
+            return partial(one, X[0]) if one else partial(_predicts(learner), X[:1])
+
+        return self._seconds_of_call(bind, 8, spend)
+
+    def prediction_seconds(self, spend: float = 0.15) -> float:
+        """Return the seconds per row of a prediction, or a projection, for a chunk."""
+        n = self.chunk_rows()
+        return self._seconds_of_call(lambda learner, X, y: partial(_predicts(learner), X), n, spend) / n
+
+    def _seconds_of_call(
+        self, bind: Callable[[Any, Array, Array | None], Callable[[], object]], n: int, spend: float
+    ) -> float:
+        """The minimum seconds of a call of a learner of n rows, which `bind` makes from the learner and these rows."""
+        X, y = self.data(n)
         learner = self.initialized().partial_fit(X, y)
-        X, y = X[:1], None if y is None else y[:1]
+        call = bind(learner, X, y)
 
         def timed() -> float:
             watch = Stopwatch(self.on_device)
-            learner.partial_fit(X, y)
+            call()
             _wait(learner)
             return watch.seconds()
 
@@ -199,6 +235,16 @@ class Workload:
                         name = RENAMED.get(str(name), name)
                         recorded[f"{n}/{a + step}/{name}"] = value @ value.T if str(name).startswith("basis") else value
         return recorded
+
+
+def _cut(y: Array | None) -> Array | None:
+    return None if y is None else y[:1]
+
+
+def _predicts(learner: Any) -> Callable[[Array], object]:
+    """The method that predicts targets, or projects onto a subspace."""
+    predict: Callable[[Array], object] = getattr(learner, "predict", None) or learner.transform
+    return predict
 
 
 def _wait(learner: Any) -> None:

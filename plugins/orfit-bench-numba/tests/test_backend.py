@@ -73,6 +73,11 @@ print(len(backend.compiled(kernel)))
         monkeypatch.setattr(_compile.numba, "njit", njit)
         assert not _compile._can_cache()
 
+    def test_nothing_is_compiled_ahead_that_cannot_be_kept(self, monkeypatch):
+        monkeypatch.setitem(_compile.FLAGS, "cache", False)
+        with pytest.raises(OSError, match="no folder for machine code can be written: set NUMBA_CACHE_DIR"):
+            orfit_bench_numba.BACKEND.compile(ob.plugins.registry.registry().kernel("numba", "lms"), "float64")
+
     @pytest.mark.slow
     def test_may_be_killed(self, tmp_path):
         code = (

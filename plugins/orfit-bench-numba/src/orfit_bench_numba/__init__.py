@@ -49,6 +49,11 @@ def _signatures(kernel: Any) -> list[str]:
 
 
 def _compile_all(kernel: Any, dtype: str) -> None:
+    """Compile the functions of a kernel for a dtype, and keep them on disk. Raises OSError if they cannot be kept."""
+    from orfit_bench_numba._compile import FLAGS
+
+    if not FLAGS["cache"]:
+        raise OSError("no folder for machine code can be written: set NUMBA_CACHE_DIR to one that can")
     for function in _functions_for(kernel, dtype):
         function.compile(np.dtype(dtype))
 
