@@ -48,7 +48,7 @@ def record(parts: Sequence[Part], found: All, small: bool) -> Iterator[str]:
         yield from devices(found)
     if found["tables"].keys() - {"limits"}:
         yield from main_table(found["tables"])
-        yield "\nThe smallest d of these from which on CuPy is faster:\n\n"
+        yield "\nThe smallest measured d from which CuPy is faster than Numba:\n\n"
         yield from crossings(found["tables"])
         yield "\n"
     yield from goals(found["tables"])
@@ -100,7 +100,7 @@ def limits(found: dict[str, Found]) -> Iterator[str]:
     if results := results_of(found, "limits"):
         rates = ", ".join(f"{results[dtype] / 1e12:.3g} TFLOP/s in {dtype}" for dtype in DTYPES if dtype in results)
         moved = f"{results['bandwidth'] / 1e9:.0f} GB/s" if "bandwidth" in results else "an unknown bandwidth"
-        yield f"Of random numbers it copies {moved}, and multiplies matrices at {rates}.\n"
+        yield f"With random numbers, it copies {moved} and multiplies matrices at {rates}.\n"
 
 
 def missing(parts: Sequence[Part], found: All) -> Iterator[str]:

@@ -99,7 +99,7 @@ def run(
     UnavailableError
         If no backend is installed.
     OSError
-        If `output` cannot be written. All other errors are raised before anything is run.
+        If `output` cannot be written; before the first cell, if this is known then.
     ConnectionError
         If the scheduler of the cluster is lost. Finished cells are stored: the same call resumes the run.
 

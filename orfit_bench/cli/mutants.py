@@ -40,12 +40,14 @@ OUTPUT = Path("mutants")
     help="Change this module only, e.g. my_plugin.helpers, or learner code such as orfit_bench.learners.rule or the "
     "package orfit_bench.state; may be repeated. Default: the kernels, and what they use from the same package.",
 )
-@click.option("--seed", default=0, show_default=True, metavar="S", help="Seed of the data and the learners.")
+@click.option(
+    "--seed", default=0, show_default=True, metavar="S", help="Seed of the data, the learners and the sample."
+)
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="Judge N mutants only, chosen at random, and print a confidence interval. Default: all.",
+    help="Judge N mutants only, those chosen by --seed, and print a confidence interval. Default: all.",
 )
 @click.option(
     "--workers",

@@ -42,7 +42,8 @@ from orfit_bench.jobs.journal import folder_of
     "--memory-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="GB",
-    help="Memory that a cell may use, in GB. Default: three quarters of the machine's memory, divided by --jobs.",
+    help="Memory that a cell may use, in GB. Default: three quarters of the machine's memory, divided by --jobs; on a "
+    "cluster, of the worker's memory, divided by its threads.",
 )
 @click.option(
     "--output",
@@ -109,8 +110,8 @@ def run_command(
     rows without a target, for filters.
 
     Each cell runs in a fresh process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
-    run is resumed by giving the same command again. --method, --backend, --stream, --target, --drop,
-    --categorical, --rows, --features, --seed and --set may be given repeatedly.
+    run is resumed by giving the same command again. --method, --backend, --stream, --data, --target, --drop,
+    --categorical, --column, --rows, --features, --seed and --set may be given repeatedly.
 
     \b
     Examples:

@@ -97,18 +97,23 @@ def ensure_finite(context: CheckContext, learner: Any, chunk: Chunk) -> None:
 def ensure_finite_state(learner: Any, when: str, except_for: str = "") -> None:
     """Every array of the state must be finite, except for `except_for` and pending targets, which may be missing."""
     for name, a in learner.state().data_vars.items():
-        may_be_nan = a.dtype.kind != "f" or name in ("pending_y", except_for)
+        may_be_nan = a.dtype.kind not in "fc" or name in ("pending_y", except_for)
         ensure(
             may_be_nan or np.isfinite(a.values).all(),
             f"{when}: {name} is not finite; refuse such a step: return False and change nothing",
         )
 
 
+def _real_parts(a: Array) -> list[Array]:
+    """The floating-point numbers of an array: the array itself, or the real and imaginary parts; none for integers."""
+    return [a.real, a.imag] if a.dtype.kind == "c" else [a] if a.dtype.kind == "f" else []
+
+
 def ensure_nothing_is_cut_off(learner: Any, when: str) -> None:
     """No field may contain the largest number, to which `nan_to_num` converts infinity. All rows must be smaller."""
     for name, a in learner.state().data_vars.items():
         ensure(
-            a.dtype.kind != "f" or not (np.abs(a.values) == np.finfo(a.dtype).max).any(),
+            not any((np.abs(part) == np.finfo(part.dtype).max).any() for part in _real_parts(a.values)),
             f"{when}: {name} holds the largest number of its dtype, cut off from infinity; refuse such a step: return "
             "False and change nothing",
         )

@@ -110,7 +110,7 @@ def _of_function(name: str, args: Any, result: Any) -> float:
     if name in ("outer", "kron"):
         return float(_size(result))
     if name in ("einsum", "tensordot", "multi_dot"):
-        # at most one operation per entry of the operands and the result
+        # 2 sqrt(product of the sizes of the operands and the result): 2 m k n for a product of two matrices
         operands = [a for a in _flat(args) if hasattr(a, "shape")]
         return float(max(math.prod(map(_size, operands)) * max(_size(result), 1), 1) ** 0.5 * 2)
     return float(_size(result))

@@ -48,7 +48,8 @@ class Regressor(RecordedLearning):
         Raises
         ------
         TypeError
-            If X or y holds anything but real numbers, or the method has no rule for weights.
+            If X or y contains anything but numbers that the learner's dtype can represent, or the method has no rule
+            for weights.
         ValueError
             If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
         DivergedError

@@ -51,7 +51,7 @@ class Subspace(Learner):
         Raises
         ------
         TypeError
-            If X holds anything but real numbers.
+            If X contains anything but numbers that the learner's dtype can represent.
         ValueError
             If a number is not finite or the shape does not fit the earlier rows. The learner is unchanged.
         DivergedError

@@ -1,7 +1,7 @@
-"""Child processes: each imports the plugins with one module replaced, and runs checks until one fails.
+"""Child processes: they find the modules to mutate, or run checks, with one module replaced, until one fails.
 
-The children are forked from a process that has imported the host but no plugin. A child that hangs, crashes or uses too
-much memory does not affect others.
+The children are forked from a process that has imported this package but no plugin. A child that hangs, crashes
+or uses too much memory does not affect others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Ownership: which of several plugins keeps a name that they all claim. The order of their names does not matter.
 
-A backend named after its distribution belongs to it; every other name belongs to the plugin that was installed first.
+Names belong to this package, then to plugins with a backend that is named after their distribution, then to the others
+in the order of their installation.
 The kernels of a backend belong to the plugin that supplies it: another plugin may only add kernels that are missing,
 or replace one with `Override`. Between two such plugins, the one that supplies the method comes first.
 """

@@ -75,7 +75,7 @@ def test_the_counterexample_has_the_gradients_of_its_function():
 def test_variation_is_compared_with_every_rival():
     end = np.array([[1.0, 2.0], [0.0, 9.0], [1.0, 4.0], [1.0, 5.0], [1.0, 6.0], [1.0, 1.5]])  # method, run
     reported = rotated_digits._variation(end, [2, 3, 4, 5])
-    assert reported.startswith("does not hold of Greedy: 0.71 against ORFit-latest 2.1")
+    assert reported.startswith("does not hold for Greedy: 0.71 against ORFit-latest 2.1")
     assert rotated_digits._variation(end, [2, 3, 4]).startswith("holds: 0.71")
     assert rotated_digits._variation(end[:, :1], [2, 3, 4, 5]) == "one run has no spread"
 

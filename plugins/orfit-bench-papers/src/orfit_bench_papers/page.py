@@ -51,7 +51,7 @@ class Ambiguity(NamedTuple):
 
 def claims_section(rows: Iterable[Claim], caption: str = f"Our results and those of the source; {SPREAD}") -> Section:
     """The table that compares our results with the source."""
-    columns = ("what", "place in the source", "source", "ours", "why it differs, or what to know")
+    columns = ("quantity", "place in the source", "source", "ours", "remark")
     return Section("Comparison with the source", [Listing(caption, columns, [tuple(row) for row in rows])])
 
 

@@ -99,7 +99,7 @@ def _variation(end: Array, rivals: Sequence[int]) -> str:
         return ONE_RUN
     spreads = end.std(axis=1, ddof=1)
     less = [METHODS[i] for i in rivals if spreads[i] <= spreads[0]]
-    verdict = f"does not hold of {', '.join(less)}" if less else "holds"
+    verdict = f"does not hold for {', '.join(less)}" if less else "holds"
     return f"{verdict}: {spreads[0]:.2g} against " + ", ".join(f"{METHODS[i]} {spreads[i]:.2g}" for i in rivals)
 
 
