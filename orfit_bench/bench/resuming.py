@@ -14,7 +14,7 @@ from orfit_bench.jobs.runner import Record
 from orfit_bench.plugins.registry import registry
 
 
-def not_resumed(cells: Iterable[Cell], limits: Limits, finished: Mapping[str, Record]) -> list[str]:
+def find_cells_to_repeat(cells: Iterable[Cell], limits: Limits, finished: Mapping[str, Record]) -> list[str]:
     """The keys of finished cells whose outcome other limits might change, or that used other declarations or rows.
 
     Cells that failed on a worker of a cluster with other versions than here are among them. Declarations that were

@@ -16,7 +16,7 @@ from orfit_bench.bench.collection import gather
 from orfit_bench.bench.executors import Executor, InProcessExecutor, SubprocessExecutor
 from orfit_bench.bench.isolation import Limits
 from orfit_bench.bench.progress import print_progress
-from orfit_bench.bench.resuming import not_resumed, registrations, used_by
+from orfit_bench.bench.resuming import find_cells_to_repeat, registrations, used_by
 from orfit_bench.bench.suite import Suite
 from orfit_bench.errors import warn
 from orfit_bench.jobs import timeouts
@@ -188,7 +188,7 @@ def _executor(isolate: bool, jobs: int, timed: bool, client: Any) -> AbstractCon
 def _take_over(journal: Journal, planned: list[tuple[Cell, str]], limits: Limits) -> set[str]:
     """The keys of the cells of an interrupted run that are not measured again; removes the others from the journal."""
     finished = journal.read()
-    again = not_resumed([cell for cell, _ in planned], limits, finished)
+    again = find_cells_to_repeat([cell for cell, _ in planned], limits, finished)
     journal.remove(again)
     return set(finished).difference(again)
 

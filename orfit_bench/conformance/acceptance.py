@@ -11,7 +11,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, NotApplicable, Violation, ensure, names_settings
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
-from orfit_bench.conformance.variants import alone
+from orfit_bench.conformance.variants import single_changes
 from orfit_bench.errors import DivergedError, LackingError
 
 
@@ -69,7 +69,7 @@ def calls_that_learn(context: CheckContext) -> dict[str, Callable[[Any, Chunk], 
 
 def train_with_other_settings(context: CheckContext, chunk: Chunk) -> Any:
     """A learner of the rows with one setting changed; None if no such learner learns them."""
-    for settings in alone(context.method):
+    for settings in single_changes(context.method):
         try:
             return context.train(chunk, **settings)
         except (TypeError, ValueError, DivergedError, LackingError):  # such rows are not supported

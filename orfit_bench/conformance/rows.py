@@ -57,15 +57,15 @@ class Chunk(NamedTuple):
 
     def scale_rows(self, power: int) -> Chunk:
         """The rows times a power of two."""
-        return self.with_rows(times(self.X, power))
+        return self.with_rows(scale_by_power(self.X, power))
 
     def scale_targets(self, power: int) -> Chunk:
         """Numeric targets times a power of two."""
         y = self.y
-        return self if y is None or y.dtype.kind == "U" else self._replace(y=frozen(times(y, power)))
+        return self if y is None or y.dtype.kind == "U" else self._replace(y=frozen(scale_by_power(y, power)))
 
 
-def times(a: Array, power: int) -> Array:
+def scale_by_power(a: Array, power: int) -> Array:
     """The numbers times a power of two, rounded once."""
     if a.dtype.kind != "c":
         return np.asarray(np.ldexp(a, power))

@@ -40,7 +40,7 @@ class Variant:
 def variants(method: Method) -> list[Variant]:
     """Every variant that the method allows, the default settings first; a kernel may lack what some of them need."""
     named: list[Mapping[str, Any]] = [{}, *method.examples]
-    settings = [*named, *alone(method)]
+    settings = [*named, *single_changes(method)]
     model = MLP((3,)) if method.state.layered else LINEAR
     found = [Variant(s, model, guaranteed=s in named) for s in settings]
     if method.state.layered:
@@ -61,15 +61,15 @@ def _without_start(method: Method, settings: Mapping[str, Any]) -> dict[str, Any
     return {name: value for name, value in settings.items() if name not in starts or np.ndim(value) > 0}
 
 
-def alone(method: Method) -> Iterator[dict[str, Any]]:
+def single_changes(method: Method) -> Iterator[dict[str, Any]]:
     """Each setting changed separately to a few other values, unless the method refuses them with the other defaults."""
     for setting in method.settings:
-        for value in others(setting):
+        for value in other_values(setting):
             if not method.refuses(check_settings(method.name, method.settings, {setting.name: value})):
                 yield {setting.name: value}
 
 
-def others(setting: Setting) -> list[Any]:
+def other_values(setting: Setting) -> list[Any]:
     """Values other than the default: other choices, a varying schedule, numbers on either side."""
     default = setting.default
     match setting.type:
@@ -90,7 +90,7 @@ def others(setting: Setting) -> list[Any]:
     return []
 
 
-def smallest(method: Method) -> dict[str, Any]:
+def smallest_counts(method: Method) -> dict[str, Any]:
     """The smallest allowed value of every count, so that one feature is enough."""
     counts = {s.name: s.type for s in method.settings if isinstance(s.type, Integer) and not s.optional}
     return {name: next(n for n in range(1, 1000) if n in interval) for name, interval in counts.items()}

@@ -15,9 +15,9 @@ from orfit_bench.tracking.answers import Answer, answer_of, deviation_of, trajec
 from orfit_bench.tracking.commit_process import CommitProcess, MeasureError
 from orfit_bench.tracking.comparison import METHOD, Comparison, Key, classify, tolerance_of
 from orfit_bench.tracking.environment import Environment, committed
-from orfit_bench.tracking.interleaving import LEAST_TURNS, interleaved, timer
+from orfit_bench.tracking.interleaving import LEAST_TURNS, make_timer, time_in_turns
 from orfit_bench.tracking.quantities import LEARNER_TIMES
-from orfit_bench.tracking.retries import is_impossible, middle, refused
+from orfit_bench.tracking.retries import is_impossible, mark_failing, select_measurement
 
 RETRY_TURNS = 6
 """Number of turns of a timing before a retry can end."""
@@ -206,7 +206,7 @@ class Gate:
             self.progress(i, len(jobs), f"{key[0]} on {key[1]}: {job}" if key[0] else job)
             metrics = LEARNER_TIMES.get(job, (job,))
             shares = [tolerance_of(metric, self.tolerated) for metric in metrics]
-            sides = interleaved([timer(process, job, key) for process in processes], shares, turns)
+            sides = time_in_turns([make_timer(process, job, key) for process in processes], shares, turns)
             answers = [side if isinstance(side, list) else [side] * len(metrics) for side in sides]
             found.append([self._classify(metric, key, pair) for metric, *pair in zip(metrics, *answers, strict=True)])
         return found
@@ -236,10 +236,10 @@ class Gate:
                 again = self._compare_times(processes, [jobs[i] for i in suspected], RETRY_TURNS)
             for i, job in zip(suspected, again, strict=True):
                 measured[i].append(job)
-                chosen[i] = middle(measured[i])
+                chosen[i] = select_measurement(measured[i])
             if retry >= LEAST_RETRIES:
                 suspected = [i for i in suspected if self._is_suspected(chosen[i])]
-        return [refused(job) if is_impossible(job) else job for job in chosen]
+        return [mark_failing(job) if is_impossible(job) else job for job in chosen]
 
     def _is_suspected(self, job: Sequence[Comparison]) -> bool:
         limits = (RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated) for comparison in job)

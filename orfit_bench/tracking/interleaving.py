@@ -17,7 +17,7 @@ Timer = Callable[[], tuple[list[float], float]]
 """Returns the seconds of one or more quantities, and those of the reference workload at that moment."""
 
 
-def interleaved(timers: Sequence[Timer], tolerances: Sequence[float], least: int = LEAST_TURNS) -> list[Any]:
+def time_in_turns(timers: Sequence[Timer], tolerances: Sequence[float], least: int = LEAST_TURNS) -> list[Any]:
     """Call two timers in turns until it is clear for every quantity whether they differ.
 
     Parameters
@@ -72,7 +72,7 @@ def _is_decided(
     return True
 
 
-def timer(process: CommitProcess, job: str, key: Key) -> Timer:
+def make_timer(process: CommitProcess, job: str, key: Key) -> Timer:
     """Return the timer of a job in a process: a job of learners, or the start of an interpreter."""
 
     def measure() -> tuple[list[float], float]:

@@ -21,7 +21,7 @@ def is_impossible(job: Sequence[Comparison]) -> bool:
     return kernel.base > call.base or kernel.head > call.head
 
 
-def middle(measured: Sequence[list[Comparison]]) -> list[Comparison]:
+def select_measurement(measured: Sequence[list[Comparison]]) -> list[Comparison]:
     """The measurement of a job that counts: a failure, else the median of the changes (the smaller of two).
 
     Impossible measurements, and those in which the older commit failed, count only if there are no others.
@@ -36,7 +36,7 @@ def middle(measured: Sequence[list[Comparison]]) -> list[Comparison]:
     return min(valid[(len(valid) - 1) // 2], valid[len(valid) // 2], key=lambda job: abs(_largest_change(job)))
 
 
-def refused(job: Sequence[Comparison]) -> list[Comparison]:
+def mark_failing(job: Sequence[Comparison]) -> list[Comparison]:
     """The comparisons of a job whose times contradict each other in every measurement."""
     note = "the kernel took longer than the call that contains it, in every measurement"
     return [comparison._replace(base=math.nan, head=math.nan, verdict="failing", note=note) for comparison in job]

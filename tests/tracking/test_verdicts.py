@@ -10,7 +10,7 @@ from orfit_bench.cli.tolerances import parse_tolerances
 from orfit_bench.tracking import environment, gate, retries
 from orfit_bench.tracking.commit_process import MeasureError, MissingError
 from orfit_bench.tracking.comparison import classify
-from orfit_bench.tracking.interleaving import interleaved
+from orfit_bench.tracking.interleaving import time_in_turns
 from orfit_bench.tracking.quantities import QUANTITIES
 
 
@@ -73,28 +73,28 @@ class Machine:
 class TestTurns:
     def test_least_of_all_turns_counts(self):
         base, head = Machine(1.0, [3, 1, 2]), Machine(2.0, [1, 1, 3])
-        assert interleaved([base, head], [0.1]) == [pytest.approx([1.0]), pytest.approx([2.0])]
+        assert time_in_turns([base, head], [0.1]) == [pytest.approx([1.0]), pytest.approx([2.0])]
 
     def test_slow_machine_is_corrected_by_the_reference(self):
-        assert interleaved([Machine(1.0), Machine(1.0, [2])], [0.1]) == [pytest.approx([1.0])] * 2
+        assert time_in_turns([Machine(1.0), Machine(1.0, [2])], [0.1]) == [pytest.approx([1.0])] * 2
 
     def test_order_changes_between_turns(self):
         seen = []
         clocks = [lambda i=i: (seen.append(i), ([1.0], 1.0))[1] for i in range(2)]
-        interleaved(clocks, [0.1], 3)
+        time_in_turns(clocks, [0.1], 3)
         assert seen == [0, 1, 1, 0, 0, 1]
 
     @pytest.mark.parametrize(("head", "turns"), [(1.0, 4), (1.04, 4), (1.07, 16), (1.2, 4), (0.8, 4)])
     def test_measurement_continues_while_undecided(self, head, turns):
         clock = Machine(head)
-        interleaved([Machine(1.0), clock], [0.1])
+        time_in_turns([Machine(1.0), clock], [0.1])
         assert clock.turns == turns
 
     def test_error_of_one_commit_keeps_the_values_of_the_other(self):
         def broken():
             raise MeasureError("died")
 
-        first, second = interleaved([broken, Machine(1.0)], [0.1])
+        first, second = time_in_turns([broken, Machine(1.0)], [0.1])
         assert str(first) == "died"
         assert second == pytest.approx([1.0])
 

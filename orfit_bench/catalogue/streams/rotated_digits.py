@@ -28,7 +28,7 @@ SETTINGS = (
 )
 
 
-def turned(images: Array, angles: Array, order: int = 1) -> Pair:
+def rotate_images(images: Array, angles: Array, order: int = 1) -> Pair:
     """Images (k, h, w) rotated counter-clockwise by angles (k,) in radians, as rows; and the angles.
 
     `order` is the order of the interpolating splines.
@@ -40,15 +40,15 @@ def turned(images: Array, angles: Array, order: int = 1) -> Pair:
     return X, angles
 
 
-def make_digits(n: int, digit: int, seed: int, turn: Turn = turned) -> Data:
+def make_digits(n: int, digit: int, seed: int, turn: Turn = rotate_images) -> Data:
     """X (n, 784) pixels in [0, 1] of one digit, enlarged from 8 x 8; y (n,) ascending angles in radians."""
     images, labels = digits.raw()
     rng = np.random.default_rng(seed)
     learned, validation, test = split(images[labels == digit] / 16, n, rng)
-    return rotated(enlarged(learned), enlarged(validation), enlarged(test), rng, turn)
+    return make_rotations(enlarge(learned), enlarge(validation), enlarge(test), rng, turn)
 
 
-def make_mnist(n: int, digit: int, part: str, seed: int, turn: Turn = turned) -> Data:
+def make_mnist(n: int, digit: int, part: str, seed: int, turn: Turn = rotate_images) -> Data:
     """X (n, 784) pixels in [0, 1] of one digit, y (n,) the angles in radians, ascending.
 
     Part "train" is tested on every image of that digit in MNIST's test part, as in the thesis.
@@ -59,7 +59,7 @@ def make_mnist(n: int, digit: int, part: str, seed: int, turn: Turn = turned) ->
     if part == "train":
         images, labels = read("test")
         test = images[labels == digit]
-    return rotated(learned / 255, validation / 255, test / 255, rng, turn)
+    return make_rotations(learned / 255, validation / 255, test / 255, rng, turn)
 
 
 def split(images: Array, n: int, rng: Generator) -> tuple[Array, Array, Array]:
@@ -74,14 +74,14 @@ def split(images: Array, n: int, rng: Generator) -> tuple[Array, Array, Array]:
     return drawn[:n], drawn[n:][others % 4 == 0], drawn[n:][others % 4 > 0]
 
 
-def rotated(learned: Array, validation: Array, test: Array, rng: Generator, turn: Turn) -> Data:
+def make_rotations(learned: Array, validation: Array, test: Array, rng: Generator, turn: Turn) -> Data:
     """Data of images (k, 28, 28) rotated by angles uniform in [0, pi], ascending for those learned."""
     X, y = turn(learned, np.sort(rng.uniform(0, np.pi, len(learned))))
-    held_out, chosen = (turn(images, rng.uniform(0, np.pi, len(images))) for images in (test, validation))
-    return Data(X, y, held_out, chosen, parts(len(y)))
+    test_pair, validation_pair = (turn(images, rng.uniform(0, np.pi, len(images))) for images in (test, validation))
+    return Data(X, y, test_pair, validation_pair, parts(len(y)))
 
 
-def enlarged(images: Array) -> Array:
+def enlarge(images: Array) -> Array:
     """(k, 28, 28) from (k, 8, 8), with a border wide enough for any rotation."""
     from scipy.ndimage import zoom
 

@@ -14,7 +14,7 @@ from orfit_bench.conformance.checks.agreement import skip_if_not_linear
 from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Array, Chunk, frozen, times
+from orfit_bench.conformance.rows import Array, Chunk, frozen, scale_by_power
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.spec import Number
 
@@ -45,7 +45,7 @@ def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
 @check(needs_numbers, numbers="any")
 def predictions_scale_with_targets(context: CheckContext) -> Deviation | None:
     """If predictions scale with the targets, they do so for targets of any scale, or such targets are refused."""
-    return _compare_scales(context, Chunk.scale_targets, lambda _, f, power: times(f, -power), squares=False)
+    return _compare_scales(context, Chunk.scale_targets, lambda _, f, power: scale_by_power(f, -power), squares=False)
 
 
 def _compare_scales(
@@ -126,4 +126,4 @@ def growing_sums_stay_finite(context: CheckContext) -> None:
 
 def _undo_scale_of_rows(context: CheckContext, predictions: Array, power: int) -> Array:
     """Predictions unchanged; projections of scaled rows in the scale of the rows."""
-    return predictions if context.method.traits.supervised else times(predictions, -power)
+    return predictions if context.method.traits.supervised else scale_by_power(predictions, -power)

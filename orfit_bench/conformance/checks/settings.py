@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import check, ensure, names_settings
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.rows import ROWS
-from orfit_bench.conformance.variants import others, variants
+from orfit_bench.conformance.variants import other_values, variants
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec import Setting
 
@@ -48,7 +48,7 @@ def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
 
 def _offered(context: CheckContext, setting: Setting) -> list[Any]:
     """The other values of a setting that the kernel supports."""
-    return [v for v in others(setting) if not context.with_settings(**{setting.name: v}).lacking]
+    return [v for v in other_values(setting) if not context.with_settings(**{setting.name: v}).lacking]
 
 
 @names_settings

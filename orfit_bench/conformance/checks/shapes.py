@@ -5,7 +5,7 @@ from __future__ import annotations
 from orfit_bench.conformance.acceptance import assert_learns
 from orfit_bench.conformance.check import Deviation, check, skip_if
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.variants import smallest
+from orfit_bench.conformance.variants import smallest_counts
 
 
 @check()
@@ -17,7 +17,7 @@ def one_row(context: CheckContext) -> Deviation:
 @check()
 def one_feature(context: CheckContext) -> Deviation:
     """Rows of one feature are learned, with as few components as possible."""
-    few = {name: value for name, value in smallest(context.method).items() if name != "batch_size"}
+    few = {name: value for name, value in smallest_counts(context.method).items() if name != "batch_size"}
     narrow = context.with_settings(**few)
     skip_if(narrow.lacking, narrow.lacking)
     return assert_learns(narrow, narrow.rows(d=1))

@@ -18,7 +18,7 @@ from orfit_bench.conformance.checks.unchanging import through_file
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, bytes_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import FEATURES, bits
-from orfit_bench.conformance.variants import smallest
+from orfit_bench.conformance.variants import smallest_counts
 from orfit_bench.learners.restoring import from_bytes, restore
 from orfit_bench.spec import REFERENCE
 from orfit_bench.spec.law import to_numpy64
@@ -45,7 +45,7 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
             moved = move(waiting)
             context.ensure_identical(moved.flush(), waiting.flush(), f"{message} and flushed")
     if not context.variant.settings:
-        narrow = context.with_settings(**smallest(context.method))
+        narrow = context.with_settings(**smallest_counts(context.method))
         if not narrow.lacking:
             one = narrow.train(narrow.rows(n=2, d=1))
             narrow.ensure_identical(move(one), one, f"{message}, with one feature")

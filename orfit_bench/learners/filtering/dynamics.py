@@ -210,11 +210,11 @@ def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostA
         raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(others)} or {last}{each}")
     if name == "transition":
         return array
-    refuse_no_covariance(array, name, has_rows=steps is not None)
+    check_covariances(array, name, has_rows=steps is not None)
     return array / 2 + array.mT / 2 if array.ndim == 3 else array
 
 
-def refuse_no_covariance(array: HostArray, name: str, has_rows: bool) -> None:
+def check_covariances(array: HostArray, name: str, has_rows: bool) -> None:
     """Raise ValueError if an entry is not a covariance; it names the first such row if each row has an entry."""
     for row, entry in enumerate(array if _defect(array) else ()):
         if defect := _defect(entry[None]):

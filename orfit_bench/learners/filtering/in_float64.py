@@ -44,13 +44,13 @@ def in_float64(given: Pass) -> Pass:
     fields = {name: cast(a, FLOAT64) for name, a in state._asdict().items()}
     bound = 10 * s.mean.shape[0] * float(np.finfo(host_dtype(X)).eps)  # as in kernels
     if "process_noise" in arrays:
-        arrays["process_noise"] = without_rounding(arrays["process_noise"], bound)
+        arrays["process_noise"] = remove_small_eigenvalues(arrays["process_noise"], bound)
     root = fields.get("root")
-    fields["covariance"] = without_rounding(fields["covariance"], bound) if root is None else root @ root.T
+    fields["covariance"] = remove_small_eigenvalues(fields["covariance"], bound) if root is None else root @ root.T
     return Pass(type(state)(**fields), cast(X, FLOAT64), cast(Y, FLOAT64), p._replace(**arrays))
 
 
-def without_rounding(P: Array, bound: float) -> Array:
+def remove_small_eigenvalues(P: Array, bound: float) -> Array:
     """Covariances (..., d, d) without eigenvalues up to this bound, at unit variances; diagonals are unchanged."""
     if P.ndim < 2 or (d := P.shape[-1]) == 1 or P.shape[-2] != d:
         return P

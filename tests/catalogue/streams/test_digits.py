@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from helpers.streams import BY_NAME, arrays, assert_sound, shared_rows
@@ -85,8 +87,12 @@ def test_training_and_test_images_are_disjoint(n: int, seed: int) -> None:
     assert np.array_equal(np.sort(np.concatenate(pieces)), np.arange(177))
 
 
+def flatten(images: Any, angles: Any) -> Any:
+    return images.reshape(len(images), -1), angles
+
+
 def test_digits_at_angle_zero_are_all_different(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rotated_digits, "turned", lambda images, angles: (images.reshape(len(images), -1), angles))
+    monkeypatch.setattr(rotated_digits, "rotate_images", flatten)
     rows = np.concatenate(arrays(BY_NAME["rotated_digits"].load())[::2])
     assert len(np.unique(rows, axis=0)) == 177
 
@@ -94,13 +100,13 @@ def test_digits_at_angle_zero_are_all_different(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(("angle", "quarters"), [(0.0, 0), (np.pi / 2, 1), (np.pi, 2)])
 def test_rotation_is_counter_clockwise_in_radians(angle: float, quarters: int) -> None:
     image = np.random.default_rng(0).random((28, 28))
-    rows, _ = rotated_digits.turned(image[None], np.array([angle]))
+    rows, _ = rotated_digits.rotate_images(image[None], np.array([angle]))
     np.testing.assert_allclose(rows[0].reshape(28, 28), np.rot90(image, quarters), atol=1e-12)
 
 
 def test_rotation_keeps_all_of_an_enlarged_digit() -> None:
-    image = rotated_digits.enlarged(np.ones((1, 8, 8)))
-    rows, _ = rotated_digits.turned(image.repeat(9, axis=0), np.linspace(0, np.pi, 9))
+    image = rotated_digits.enlarge(np.ones((1, 8, 8)))
+    rows, _ = rotated_digits.rotate_images(image.repeat(9, axis=0), np.linspace(0, np.pi, 9))
     np.testing.assert_allclose(rows.sum(axis=1), image.sum(), rtol=0.01)
 
 

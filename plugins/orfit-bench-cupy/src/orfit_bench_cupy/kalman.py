@@ -44,12 +44,12 @@ def learn(s: State, X: Array, Y: Array, p: FilterParams, out: Array | None) -> i
 
 def row_parameters(p: Any, i: int, noise: Host) -> Any:
     """The parameters of a row observed with this noise; numbers and diagonals are kept."""
-    F, Q, (apply_transition, shaken) = p.transition, p.process_noise, p.is_dynamic[i % len(p.is_dynamic)]
+    F, Q, (has_transition, has_process_noise) = p.transition, p.process_noise, p.is_dynamic[i % len(p.is_dynamic)]
     return p._replace(
-        transition=F[i % len(F)] if apply_transition else None,
-        process_noise=Q[i % len(Q)] if shaken else None,
+        transition=F[i % len(F)] if has_transition else None,
+        process_noise=Q[i % len(Q)] if has_process_noise else None,
         observation_noise=noise,
-        is_dynamic=bool(apply_transition or shaken),
+        is_dynamic=bool(has_transition or has_process_noise),
         t=p.t + i,
         single=True,
         control=None if p.control is None else p.control[i],

@@ -45,7 +45,7 @@ def described(name: str) -> str:
 
 
 def rotated(
-    name: str, n: int, seed: int, turn: rotated_digits.Turn = rotated_digits.turned, *, validation: bool = False
+    name: str, n: int, seed: int, turn: rotated_digits.Turn = rotated_digits.rotate_images, *, validation: bool = False
 ) -> Data:
     """Rotated images of the digit 2, ordered by angle: see the streams rotated_digits and rotated_mnist.
 

@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.bench.error import NUMBERS
 from orfit_bench.bench.learning import learn
 from orfit_bench.bench.protocol import Protocol
-from orfit_bench.catalogue.streams.rotated_digits import Turn, turned
+from orfit_bench.catalogue.streams.rotated_digits import Turn, rotate_images
 from orfit_bench.spec.data import Array, Data, Pair
 from orfit_bench_papers import data
 from orfit_bench_papers.page import Claim
@@ -53,10 +53,10 @@ def rows(setup: Setup, reading: str, run: int) -> Data:
     """The rows of a run under a reading."""
     turns: dict[str, Turn] = {
         "clockwise": clockwise,
-        "nearest pixel": partial(turned, order=0),
-        "cubic": partial(turned, order=3),
+        "nearest pixel": partial(rotate_images, order=0),
+        "cubic": partial(rotate_images, order=3),
     }
-    turn = turns.get(reading, turned)
+    turn = turns.get(reading, rotate_images)
     found = data.rotated(setup.data, setup["rows"], 0 if reading == "one set of rows" else run, turn)
     if reading.startswith("bytes"):
         return mapped(found, lambda X: 255 * X)
@@ -70,7 +70,7 @@ def rows(setup: Setup, reading: str, run: int) -> Data:
 
 def clockwise(images: Array, angles: Array) -> Pair:
     """The images rotated in the other direction."""
-    return turned(images, -angles)[0], angles
+    return rotate_images(images, -angles)[0], angles
 
 
 def mapped(found: Data, change: Callable[[Array], Array]) -> Data:
