@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -168,14 +168,24 @@ def from_bytes(
     array([1.])
     """
     replaced = Replaced(backend, model, transition)
+    if not isinstance(data, (bytes, bytearray)):
+        with suppress(TypeError):  # an error below names its type
+            data = bytes(memoryview(data))
     if storage.is_pipeline(data):
         return _from_pipeline(data, "from_bytes", replaced)
     return _from_decoded(binary.decode(data), "from_bytes", replaced)
 
 
+RULE = {"format", "spec_version", "method", "settings", "backend", "dtype", "random_state", "model"}
+"""The keys of a header that decide which rule the learner has."""
+
+
 def _from_decoded(found: binary.Decoded, where: str, replaced: Replaced) -> AnyLearner:
     """A learner or fleet from its decoded bytes; learners with the same rule share it."""
-    if replaced.has_functions or fleet_format.KEY in found.of_state:
+    is_fleet, of_rule = fleet_format.KEY in found.of_state, set(found.header_of_rule)
+    if not is_fleet and (twice := of_rule.intersection(found.of_state) or RULE.intersection(found.of_state)):
+        raise ValueError(f"{where}: {min(twice)!r} is in the part of the header that changes while a learner learns")
+    if replaced.has_functions or is_fleet:
         return _from_header(found.header_of_rule | found.of_state, found.arrays, where, replaced)
     key = (replaced.backend, found.of_rule, *_bytes_of_rule(found.arrays))
     rule, head = _rules.get(key, (None, {}))
@@ -252,6 +262,7 @@ def _from_header(head: dict[str, Any], arrays: dict[str, Any], where: str, repla
             initial_weights=arrays.get("initial_weights"),
             **_settings(head["settings"], arrays, replaced.transition),
         )
+        _ensure_all_settings(head, arrays)
         return learner_of(blank.rule, serialization.state_from_header(blank.rule, head, arrays))
 
 
@@ -261,6 +272,14 @@ def _ensure_declared(method: object) -> None:
         registry().methods.find(method)  # type: ignore[arg-type]
     except ValueError as error:
         raise ValueError(f"{error} If a plugin declares it, install or register that plugin first.") from None
+
+
+def _ensure_all_settings(head: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Raise ValueError if a state of the present format lacks a setting, which would then have its default."""
+    settings = registry().methods[head["method"]].settings
+    needed = {s.name for s in settings if not s.added} if head["format"] == header.FORMAT else set()
+    if missing := sorted(name for name in needed - set(head["settings"]) if serialization.SETTING + name not in arrays):
+        raise ValueError(f"state: the setting {missing[0]!r} is missing")
 
 
 def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: object) -> dict[str, Any]:

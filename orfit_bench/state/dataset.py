@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import xarray
 
 
+DIMENSIONS = "dimensions"
+"""The attribute with the names of the dimensions of each array."""
+
+
 class ColumnNames(Protocol):
     """The names of columns in the state of a learner or a fleet."""
 
@@ -45,7 +49,13 @@ def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
         for name, a in given.items()
     }
     coordinates = {name: (name, list(names)) for name, names in named_dimensions(rule, state, variables).items()}
-    return xarray.Dataset(variables, coordinates, attrs={"orfit_bench": json.dumps(head)} | _plain(head))
+    attrs = {"orfit_bench": json.dumps(head), DIMENSIONS: describe_dimensions(variables)}
+    return xarray.Dataset(variables, coordinates, attrs=attrs | _plain(head))
+
+
+def describe_dimensions(variables: dict[str, Any]) -> str:
+    """The names of the dimensions of each array, as JSON."""
+    return json.dumps({name: list(dims) for name, (dims, *_) in variables.items()})
 
 
 def named_dimensions(rule: StateRule, state: ColumnNames | None, variables: Any) -> dict[str, tuple[str, ...]]:
@@ -81,7 +91,20 @@ def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostA
     for dim, key in (("feature", "feature_names"), ("parameter", "feature_names"), ("output", "target_names")):
         if dim in state.coords and (found := state.coords[dim].values.tolist()) != head.get(key):
             raise ValueError(f"state: the coordinate {dim!r} is {found}, want {head.get(key)} in the order of {key}")
-    return head, {str(n): np.array(v.values) for n, v in state.data_vars.items()}
+    return head, _in_saved_order(state)
+
+
+def _in_saved_order(state: xarray.Dataset) -> dict[str, HostArray]:
+    """The arrays with their dimensions in the order of `state()`; arrays with other dimensions are read by position."""
+    saved = attribute(state, DIMENSIONS) if DIMENSIONS in state.attrs else {}  # earlier versions did not save them
+    if not isinstance(saved, dict):
+        raise ValueError(f"state: the attribute {DIMENSIONS!r} was changed or damaged: got {saved!r}, want a mapping")
+    found = {}
+    for name, v in state.data_vars.items():
+        dims = tuple(saved[str(name)]) if isinstance(saved.get(str(name)), list) else ()
+        is_same = set(v.dims) == set(dims) and len(v.dims) == len(dims)
+        found[str(name)] = np.array((v.transpose(*dims) if is_same else v).values)
+    return found
 
 
 def attribute(state: xarray.Dataset, name: str) -> Any:

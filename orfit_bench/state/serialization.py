@@ -85,12 +85,26 @@ def _read_fields(rule: StateRule, layout: StateLayout, given: Mapping[str, HostA
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
     solved = [rule.method.state.weights] if rule.method.state.solution else []  # states in memory hold them too
     refuse_unknown(given, [*(f.name for f in layout.fields), *solved])
-    new = {f.name for f in layout.fields if f.later}
-    if "information_root" in {f.role for f in layout.fields}:  # earlier versions had no mark with it
-        new.add(_mark_of(rule))
+    new = later_fields(rule, layout)
     shapes = {f.name: layout.shape(f.dims, count) for f in layout.fields}
     added = {name: np.zeros(shape, rule.dtype) for name, shape in shapes.items() if name in new}
     return {name: checked(name, {**added, **given}, shape, rule.dtype) for name, shape in shapes.items()}
+
+
+def later_fields(rule: StateRule, layout: StateLayout) -> set[str]:
+    """The fields that earlier versions did not have, which are zero if they are missing."""
+    names = {f.name for f in layout.fields}
+    new = {f.name for f in layout.fields if f.later}
+    if "information_root" in {f.role for f in layout.fields}:  # earlier versions had no mark with it
+        new |= names & {_mark_of(rule)}
+    return new
+
+
+def check_marks(rule: StateRule, fields: Mapping[str, HostArray]) -> None:
+    """Raise ValueError if a mark of lost precision of some member is neither 0 nor 1."""
+    name = _mark_of(rule)
+    if name in fields and not np.isin(fields[name], (0, 1)).all():
+        raise ValueError(f"state: {name!r} is {fields[name].tolist()!r}, want 0 or 1 for each member")
 
 
 def _read_pending(rule: StateRule, sizes: Sizes, samples: int, given: Mapping[str, HostArray]) -> PendingRows:

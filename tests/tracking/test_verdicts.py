@@ -132,7 +132,7 @@ class TestRetries:
     def test_changes_in_both_directions_are_noise(self, monkeypatch):
         found, _ = self.retried(monkeypatch, self.job(1.3), map(self.job, [0.8, 1.3, 0.8]))
         assert {c.verdict for c in found} != {"worse"}
-        assert retries.middle([self.job(x) for x in (1.3, 0.7, 1.04)]) == self.job(1.04)
+        assert retries.select_measurement([self.job(x) for x in (1.3, 0.7, 1.04)]) == self.job(1.04)
 
     def test_kernel_slower_than_its_call_is_measured_again(self, monkeypatch):
         assert retries.is_impossible(self.job(1.0, kernel=1.2))

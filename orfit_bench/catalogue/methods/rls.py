@@ -138,7 +138,7 @@ METHOD = Method(
             Choice(("exponential", "directional")),
             "exponential",
             "which information is forgotten: all (exponential), or only along the directions of the current rows "
-            "(directional: SIFt-RLS, which always uses the square-root form)",
+            "(directional: SIFt-RLS, by rows with |x|^2 of at least |1 - ff| ridge, always in the square-root form)",
             added=True,
         ),
         Setting(
@@ -146,7 +146,8 @@ METHOD = Method(
             Choice(("covariance", "square_root")),
             "covariance",
             "what is stored: P, or a square root of its inverse; with the square root, rounding errors grow "
-            "with the condition number of the rows instead of its square, but steps take six to nine times as long",
+            "with the condition number of the rows instead of its square, but steps take six to nine times as long, "
+            "and a forgetting factor ff above 1 makes it overflow in float64 after about 1,420 / ln(ff) steps",
             added=True,
         ),
     ),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KEY = "members"
 """The key that marks the header of a fleet; its value is the number of members."""
+MOST = 2**62
+"""The largest count; later rows must not exceed the integers of 64 bits."""
 COUNTS = ("steps", "samples", "has_warned")
 HostArray = np.ndarray[Any, Any]
 
@@ -76,7 +78,9 @@ def to_dataset(members: Members, state: FleetState | None) -> xarray.Dataset:
     variables: Any = {name: (dataset.distinct(dims[name][: a.ndim]), a, {}) for name, a in found.items()}
     named = dataset.named_dimensions(members.shared, state, variables)
     coordinates = {dim: (dim, list(names)) for dim, names in named.items()}
-    return xarray.Dataset(variables, coordinates, attrs={"orfit_bench": json.dumps(head), KEY: members.size})
+    described = {dataset.DIMENSIONS: dataset.describe_dimensions(variables), KEY: members.size}
+    attrs = {"orfit_bench": json.dumps(head), **described}
+    return xarray.Dataset(variables, coordinates, attrs=attrs)
 
 
 def state_from_header(members: Members, head: dict[str, Any], given: dict[str, HostArray]) -> FleetState | None:
@@ -86,19 +90,25 @@ def state_from_header(members: Members, head: dict[str, Any], given: dict[str, H
         return None
     rule, N = members.shared, members.size
     sizes = serialization.read_sizes(head)
-    classes = tuple(head.get("classes", ()))
-    if rule.method.traits.labels and len(classes) != sizes.n_outputs:
-        raise ValueError(f"state: {len(classes)} classes for {sizes.n_outputs} outputs")
-    steps, samples, warned = (_counts(name, given, (N,)) for name in COUNTS)
-    order = _counts("class_order", given, (N, len(classes)), least=UNKNOWN)
+    classes = headers.class_labels(head) if rule.method.traits.labels else ()
+    steps, samples, warned = (
+        _counts(name, given, (N,), most=most) for name, most in zip(COUNTS, (MOST, MOST, 1), strict=True)
+    )
+    order = _counts("class_order", given, (N, len(classes)), least=UNKNOWN, most=len(classes) - 1)
+    _check_orders(order)
     layout, record = rule.layout(sizes), {}
     count = _counts("count", given, (N, 1)) if layout.grows else np.zeros((N, 1), np.int64)
     room = int(count.max(initial=0))
     if layout.limit is not None and room > layout.limit:
         raise ValueError(f"state: {room} entries along {layout.grows!r}, the settings allow {layout.limit}")
-    serialization.refuse_unknown(given, [f.name for f in layout.fields] + [*COUNTS, "count", "class_order"])
-    for f in layout.fields:
-        record[f.name] = serialization.checked(f.name, given, (N, *layout.shape(f.dims, room)), rule.dtype).copy()
+    known = [*(f.name for f in layout.fields), *COUNTS, "count", "class_order", serialization.INITIAL_WEIGHTS]
+    if unknown := sorted(set(given) - set(known)):
+        raise ValueError(f"state: the array {unknown[0]!r} is unknown")
+    shapes = {f.name: (N, *layout.shape(f.dims, room)) for f in layout.fields}
+    later = {name: np.zeros(shapes[name], rule.dtype) for name in serialization.later_fields(rule, layout)}
+    for name, shape in shapes.items():
+        record[name] = serialization.checked(name, later | given, shape, rule.dtype).copy()
+    serialization.check_marks(rule, record)
     if layout.grows:
         record["count"] = count
     like = type(rule.init(sizes).arrays)
@@ -109,10 +119,20 @@ def state_from_header(members: Members, head: dict[str, Any], given: dict[str, H
     return state
 
 
-def _counts(name: str, given: dict[str, HostArray], shape: tuple[int, ...], least: int = 0) -> HostArray:
+def _check_orders(order: HostArray) -> None:
+    """Raise ValueError if a member has a class twice in its order of classes."""
+    for i, places in enumerate(order.tolist()):
+        known = [place for place in places if place != UNKNOWN]
+        if len(set(known)) != len(known):
+            raise ValueError(f"state: 'class_order' of member {i} is {places}, want each class once")
+
+
+def _counts(
+    name: str, given: dict[str, HostArray], shape: tuple[int, ...], least: int = 0, most: int = MOST
+) -> HostArray:
     """An array of integers of this name; ValueError if it does not fit."""
     a = given.get(name)
-    if a is None or a.shape != shape or a.dtype.kind != "i" or (a.size and a.min() < least):
+    if a is None or a.shape != shape or a.dtype.kind != "i" or (a.size and not (least <= a.min() and a.max() <= most)):
         got = "is missing" if a is None else f"has shape {a.shape} and dtype {a.dtype}"
-        raise ValueError(f"state: {name!r} {got}, want {shape} of integers from {least} on")
+        raise ValueError(f"state: {name!r} {got}, want {shape} of integers from {least} to {most}")
     return np.array(a, np.int64)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.learners.pipelines.saved_values import check_keys, read_complex, read_numbers
 from orfit_bench.state.coordinates import Change
 
 Array = np.ndarray[Any, Any]
@@ -17,6 +18,8 @@ def refuse_overflow(X: Array, found: Array) -> None:
     if not np.isfinite(found).all():
         row, column = np.argwhere(~np.isfinite(found))[0].tolist()
         entry = f"X[{row}, {column}] = {X[row, column]}"
+        if not np.isfinite(X[row, column]):
+            raise ValueError(f"{entry} is not finite: drop or replace it")
         raise ValueError(f"{entry} overflows when it is standardized: drop or clip it, or scale the column")
 
 
@@ -50,7 +53,11 @@ class Coordinates:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Coordinates:
         """The coordinates that `to_dict` saved."""
-        center = np.array(saved["center"], float)
-        if "imaginary_center" in saved:
-            center = center + 1j * np.array(saved["imaginary_center"], float)
-        return cls(center, np.array(saved["spread"], float), np.array(saved["varied"], bool))
+        check_keys(saved, {"center", "spread", "varied"}, {"imaginary_center"})
+        center, spread = read_complex(saved, "center", saved["center"]), read_numbers(saved, "spread", above=0)
+        varied = saved["varied"]
+        if not (isinstance(varied, list) and all(type(one) is bool for one in varied)):
+            raise TypeError(f"varied: got {varied!r}, want a list of true and false")
+        if not len(center) == len(spread) == len(varied):
+            raise ValueError(f"got {len(center)} centers, {len(spread)} spreads and {len(varied)} marks, want as many")
+        return cls(center, spread, np.array(varied))

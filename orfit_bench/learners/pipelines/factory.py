@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from orfit_bench.errors import suggest
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.pipeline import Pipeline
 from orfit_bench.learners.pipelines.position import Position
+from orfit_bench.learners.pipelines.saved_values import check_keys
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import TRANSFORMS, Intercept, Transform
 
@@ -76,11 +78,33 @@ def _transform(step: object) -> Transform:
 def pipeline_from_header(header: dict[str, Any], learner: Learner) -> Any:
     """The pipeline that a header describes, around its learner; ValueError if it is not such a header."""
     try:
+        check_keys(header, {"steps", "n_features", "names"}, {"position"})
         transforms = tuple(TRANSFORMS[step["name"]].from_dict(step) for step in header["steps"])
         position = Position.from_dict(header["position"]) if "position" in header else _guessed(transforms)
+        _check_columns(header["n_features"], header["names"], transforms, position, learner)
         return Pipeline(transforms, learner, header["n_features"], header["names"], position)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"not the header of a pipeline ({type(error).__name__}: {error})") from error
+
+
+def _check_columns(
+    d: object, names: object, transforms: Sequence[Transform], position: Position, learner: Learner
+) -> None:
+    """Raise ValueError unless the transforms, the position and the learner of a saved pipeline have d columns."""
+    if d is not None and (type(d) is not int or d < 1):
+        raise ValueError(f"n_features is {d!r}, want null or an integer of at least 1")
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError(f"names are {names!r}, want a list of strings")
+    if names and (len(names) != d or len(set(names)) != d):
+        raise ValueError(f"names are {names!r}, want {d} different ones")
+    found = [("moments", t.mean) for t in transforms if isinstance(t, Standardizer)]
+    found += [("center", at.center) for at in (position.current, position.prior) if at]
+    for name, a in found:
+        if a is not None and len(a) != d:
+            raise ValueError(f"{name}: got {len(a)} columns, want {d}")
+    state, added = learner.live_state, sum(isinstance(t, Intercept) for t in transforms)
+    if state is not None and d is not None and state.sizes.n_features != d + added:
+        raise ValueError(f"the learner has {state.sizes.n_features} columns, want {d + added}, those after its steps")
 
 
 def _guessed(transforms: tuple[Transform, ...]) -> Position:

@@ -12,6 +12,7 @@ import numpy as np
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.pipelines.coordinates import Coordinates, refuse_overflow
+from orfit_bench.learners.pipelines.saved_values import check_keys
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept, Transform
 from orfit_bench.state import coordinates as states
@@ -138,5 +139,11 @@ class Position:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Position:
         """The position that `to_dict` saved."""
-        current, prior = (saved[k] and Coordinates.from_dict(saved[k]) for k in ("current", "prior"))
-        return cls(current, prior, int(saved["count"]))
+        check_keys(saved, {"current", "prior", "count"})
+        current, prior = (None if saved[k] is None else Coordinates.from_dict(saved[k]) for k in ("current", "prior"))
+        count = saved["count"]
+        if type(count) is not int or count < 0:
+            raise ValueError(f"count: got {count!r}, want an integer of at least 0")
+        if (current is None) != (prior is None):
+            raise ValueError("it has coordinates of the state or of the prior, want both or none")
+        return cls(current, prior, count)

@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.learners.pipelines.coordinates import Coordinates, refuse_overflow
 from orfit_bench.learners.pipelines.moments import Moments, after_each, as_next, deviations, merged
+from orfit_bench.learners.pipelines.saved_values import check_keys, read_complex, read_count, read_flag, read_squares
 
 Array = np.ndarray[Any, Any]
 
@@ -302,6 +303,8 @@ class Standardizer:
             raise ValueError("merge: one standardizer scales, the other does not")
         if not (self.count and other.count):
             return self if self.count else other
+        if (d := len(_moments(self).mean)) != len(_moments(other).mean):
+            raise ValueError(f"merge: the other standardizer has {len(_moments(other).mean)} columns, want {d}")
         both = merged(_moments(self), _moments(other))
         if self.scale and not np.isfinite(both.squares).all():
             raise ValueError("merge: the variances of the rows of both overflow: scale the columns")
@@ -343,8 +346,8 @@ class Standardizer:
 
         Raises
         ------
-        KeyError, TypeError
-            If an entry is missing or of another type.
+        TypeError, ValueError
+            If an entry is missing, unknown, of another type, or not possible.
 
         Examples
         --------
@@ -352,17 +355,16 @@ class Standardizer:
         >>> ob.Standardizer.from_dict(ob.Standardizer(scale=False).to_dict()).scale
         False
         """
-        mean, squares = (None if a is None else np.array(a, float) for a in saved["moments"])
-        if mean is not None and "imaginary_mean" in saved:
-            mean = mean + 1j * np.array(saved["imaginary_mean"], float)
-        return cls(bool(saved["scale"]), _number(saved["count"]), mean, squares)
-
-
-def _number(value: Any) -> float:
-    """A count that was saved; TypeError if it is not a number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"count: got {value!r}, want a number")
-    return value
+        check_keys(saved, {"name", "scale", "count", "moments"}, {"imaginary_mean"})
+        scale, moments = read_flag(saved, "scale"), saved["moments"]
+        if not (isinstance(moments, list) and len(moments) == 2):
+            raise TypeError(f"moments: got {moments!r}, want a list of the means and the squares")
+        if moments == [None, None]:
+            return cls(scale, read_count(saved["count"]))
+        mean, squares = read_complex(saved, "mean", moments[0]), read_squares(moments[1], scale)
+        if len(mean) != len(squares):
+            raise ValueError(f"moments: got {len(mean)} means and {len(squares)} squares, want as many")
+        return cls(scale, read_count(saved["count"]), mean, squares)
 
 
 def _moments(known: Standardizer) -> Moments:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from orfit_bench.learners.pipelines.saved_values import check_keys
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 
 Array = np.ndarray[Any, Any]
@@ -51,6 +52,7 @@ class Intercept:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Intercept:
         """The transform."""
+        check_keys(saved, {"name"})
         return cls()
 
 
