@@ -99,6 +99,9 @@ def _in_saved_order(state: xarray.Dataset) -> dict[str, HostArray]:
     saved = attribute(state, DIMENSIONS) if DIMENSIONS in state.attrs else {}  # earlier versions did not save them
     if not isinstance(saved, dict):
         raise ValueError(f"state: the attribute {DIMENSIONS!r} was changed or damaged: got {saved!r}, want a mapping")
+    of_rule = [name for name in saved if name == INITIAL_WEIGHTS or name.startswith(SETTING)]
+    if missing := sorted(set(of_rule).difference(map(str, state.data_vars))):
+        raise ValueError(f"state: the array {missing[0]!r} is missing")
     found = {}
     for name, v in state.data_vars.items():
         dims = tuple(saved[str(name)]) if isinstance(saved.get(str(name)), list) else ()

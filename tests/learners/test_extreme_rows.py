@@ -143,3 +143,14 @@ def test_a_moment_that_overflows_under_a_large_prior_is_refused(dtype, ridge, si
     with pytest.raises(ob.DivergedError):
         learner.partial_fit(size * np.ones((30, 2)), np.full(30, target))
     assert learner.n_samples_seen_ == 0
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(("method", "setting"), [("apa", "projection_order"), ("orfit", "memory")])
+def test_limits_of_more_than_64_bits_are_no_limits(method, setting, backend):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    found = []
+    for most in (2**40, 2**70):
+        learner = ob.create(method, backend=backend, **{setting: most}).partial_fit(X[:6], X[:6].sum(axis=1))
+        found.append(learner.learn_one(X[6], 1.0).partial_fit(X[7:], X[7:, 0]).predict(X))
+    assert np.array_equal(*found)

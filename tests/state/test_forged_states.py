@@ -48,8 +48,14 @@ def test_a_missing_setting_is_no_default(method: str, settings: dict[str, Any], 
     head = json.loads(state.attrs["orfit_bench"])
     head["settings"].pop(name, None)
     state.attrs["orfit_bench"] = json.dumps(head)
-    with pytest.raises(ValueError, match=f"the setting '{name}' is missing"):
+    with pytest.raises(ValueError, match=f"'(setting_)?{name}' is missing"):
         ob.restore(state)
+
+
+def test_missing_initial_weights_are_noticed() -> None:
+    state = trained("lms", initial_weights=[1.0, 2.0]).state()
+    with pytest.raises(ValueError, match="the array 'initial_weights' is missing"):
+        ob.restore(state.drop_vars("initial_weights"))
 
 
 def test_dimensions_may_be_in_another_order() -> None:

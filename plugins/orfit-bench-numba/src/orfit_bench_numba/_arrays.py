@@ -13,6 +13,8 @@ Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 Scalar = float | np.floating[Any]
 """A number of any float type; in machine code it has the dtype of the arrays."""
+LONGEST = 2**62
+"""Bound of lengths, which compiled functions get as integers of 64 bits; no memory has as many rows."""
 BoundRow = Callable[[Array, float], int]
 """Learns a row and its target."""
 BoundRows = Callable[[Array, Array, Array], int]

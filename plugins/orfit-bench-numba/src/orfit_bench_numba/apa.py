@@ -16,7 +16,7 @@ from orfit_bench.spec.kernel_arguments import Params, State
 from orfit_bench_numba import _complex_apa, _tall_apa
 from orfit_bench_numba._apa_fleets import make_apa_fleet_learn
 from orfit_bench_numba._apa_row import learn_row, make_workspace
-from orfit_bench_numba._arrays import Array, BoundRow, BoundRows
+from orfit_bench_numba._arrays import LONGEST, Array, BoundRow, BoundRows
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._network_gradients import by_gradients
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, WINDOW_PERIOD, condition_limit, learn_rows
@@ -86,7 +86,7 @@ def learn_block(s: State, X: Array, Y: Array, step: Array, p: Params, prediction
 def learn_tall(s: State, X: Array, Y: Array, step: Array, p: Params, predictions: Array) -> int:
     """Learn the first rows of X with windows of more than d rows, in float64."""
     fields = s.w.T, s.rows, s.targets
-    limits = p.projection_order, p.eps, moderate_size(X.dtype), max_condition(X.dtype)
+    limits = min(p.projection_order, LONGEST), p.eps, moderate_size(X.dtype), max_condition(X.dtype)
     W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (*fields, X, Y, step, predictions))
     learned = int(_tall_apa.learn_rows(W, A, b, s.count, *rows, found, *limits))
     predictions[:learned] = found[:learned]
@@ -103,7 +103,7 @@ def max_condition(dtype: Any) -> float:
 
 def bind_row(s: State, p: Params) -> BoundRow | None:
     """A function that learns one row of real numbers with one output."""
-    order, w = p.projection_order, s.w
+    order, w = min(p.projection_order, LONGEST), s.w
     if w.dtype.kind == "c":
         return None
     limits = float(p.eps), moderate_size(w.dtype), condition_limit(w.dtype)

@@ -10,7 +10,7 @@ from orfit_bench.kernels.linalg import ORTHONORMALIZATION_PERIOD
 from orfit_bench.kernels.loops import make_step
 from orfit_bench.kernels.threads import limit_blas_threads
 from orfit_bench.spec.kernel_arguments import Params, State
-from orfit_bench_numba._arrays import Array, BoundRow
+from orfit_bench_numba._arrays import LONGEST, Array, BoundRow
 from orfit_bench_numba._block_gram_schmidt import BLOCK, learn_in_blocks, new_directions
 from orfit_bench_numba._coordinate_rows import SUMMARIES
 from orfit_bench_numba._few_coordinates import MAX_FEATURES, MAX_FEATURES_OF_ONE, learn_few_features
@@ -46,7 +46,7 @@ def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     drawn = drawn.astype(np.int64).astype(X.dtype)
 
     def learn_part(part: slice) -> int:
-        how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
+        how = min(p.memory, LONGEST), SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
         few = d <= MAX_FEATURES or (part.stop - part.start == 1 and d <= MAX_FEATURES_OF_ONE)
         learn_rows = learn_few_features if few else learn_block
         return learn_rows(s, X[part], Y[part], predictions[part], *how, checked or part.start > 0)
