@@ -264,3 +264,11 @@ def test_a_clock_of_cpu_time_that_stands_still_is_no_time_of_zero(monkeypatch):
 def test_attributes_that_asv_cannot_use_are_refused(given, error, reason):
     with pytest.raises(error, match=f"Mine: .*{reason}"):
         type("Mine", (LearnerBenchmarks,), given)
+
+
+@pytest.mark.parametrize("method", ["rls", "class_rls", "oja", "gp"])
+def test_calls_of_every_kind_are_timed(method):
+    work = workloads.Workload(method, "numpy", 8)
+    times = [*work.row_seconds(0.001), work.prediction_seconds(0.001)]
+    assert len(times) == 4
+    assert all(0 < seconds < 1 for seconds in times)
