@@ -132,6 +132,12 @@ def test_a_pipeline_without_a_step_is_refused() -> None:
         ob.from_bytes(storage.encode(header, inner))
 
 
+def test_pipelines_of_given_moments_are_read_before_the_first_row() -> None:
+    known = ob.Standardizer.from_dict(ob.Standardizer(True, 5, np.zeros(3), np.ones(3)).to_dict())
+    pipeline = ob.pipeline(known, "intercept", ob.create("rls", backend="numpy"))
+    assert ob.from_bytes(pipeline.to_bytes()).to_bytes() == pipeline.to_bytes()
+
+
 # ---------------------------------------------------------------------- fleets
 
 

@@ -100,7 +100,7 @@ def _check_columns(
     found = [("moments", t.mean) for t in transforms if isinstance(t, Standardizer)]
     found += [("center", at.center) for at in (position.current, position.prior) if at]
     for name, a in found:
-        if a is not None and len(a) != d:
+        if a is not None and d is not None and len(a) != d:
             raise ValueError(f"{name}: got {len(a)} columns, want {d}")
     state, added = learner.live_state, sum(isinstance(t, Intercept) for t in transforms)
     if state is not None and d is not None and state.sizes.n_features != d + added:

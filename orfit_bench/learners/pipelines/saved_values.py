@@ -21,6 +21,11 @@ def check_keys(saved: object, needed: set[str], optional: Collection[str] = ()) 
         raise ValueError(f"{unknown[0]!r} is unknown")
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of Python or NumPy."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def read_numbers(saved: dict[str, Any], key: str, above: float = -math.inf) -> Array:
     """The list of real numbers of this key; ValueError unless all are finite and more than `above`."""
     return numbers_of(saved[key], key, above)
@@ -28,7 +33,7 @@ def read_numbers(saved: dict[str, Any], key: str, above: float = -math.inf) -> A
 
 def numbers_of(value: object, name: str, above: float = -math.inf) -> Array:
     """A list of real numbers as an array; ValueError unless all are finite and more than `above`."""
-    if not (isinstance(value, list) and all(type(number) in (int, float) for number in value)):
+    if not (isinstance(value, list) and all(map(is_number, value))):
         raise TypeError(f"{name}: got {value!r}, want a list of numbers")
     found = np.array(value, float)
     if not (np.isfinite(found) & (found > above)).all():
@@ -41,9 +46,9 @@ def numbers_of(value: object, name: str, above: float = -math.inf) -> Array:
 def read_flag(saved: dict[str, Any], key: str) -> bool:
     """The value of this key, which must be true or false."""
     value = saved[key]
-    if type(value) is not bool:
+    if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{key}: got {value!r}, want true or false")
-    return value
+    return bool(value)
 
 
 def read_complex(saved: dict[str, Any], key: str, real: object) -> Array:
@@ -59,7 +64,7 @@ def read_complex(saved: dict[str, Any], key: str, real: object) -> Array:
 
 def read_count(value: object) -> float:
     """A number of rows that was saved."""
-    if type(value) not in (int, float):
+    if not is_number(value):
         raise TypeError(f"count: got {value!r}, want a number")
     if not 0 <= value < math.inf:  # type: ignore[operator]  # of a number
         raise ValueError(f"count: got {value!r}, want a finite number of at least 0")
@@ -68,7 +73,7 @@ def read_count(value: object) -> float:
 
 def read_squares(value: object, scale: bool) -> Array:
     """The sums of squares that were saved, which can be infinite if they are not used."""
-    if not (isinstance(value, list) and all(type(number) in (int, float) for number in value)):
+    if not (isinstance(value, list) and all(map(is_number, value))):
         raise TypeError(f"squares: got {value!r}, want a list of numbers")
     found = np.array(value, float)
     if not ((found >= 0) & (np.isfinite(found) | (not scale))).all():
