@@ -14,7 +14,7 @@ from orfit_bench.schedules import Schedule
 from orfit_bench.spec import LINEAR, Choice, Integer, Matrix, Method, Model, Number, NumberOrSchedule, Setting
 from orfit_bench.spec.setting import check_settings
 
-SHARES = tuple(round(1 - 0.5 * (0.618 * i % 1), 2) for i in range(1, 25))
+SHARES = (*(round(1 - 0.5 * (0.618 * i % 1), 2) for i in range(1, 24)), 1.0)
 """The values of a schedule as shares of the default, in no order."""
 
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from orfit_bench.errors import UnavailableError
 from orfit_bench.generated import GeneratedClasses
 
 try:
     import river  # noqa: F401
 except ImportError as error:
-    raise UnavailableError("orfit_bench.river: River is not installed: pip install 'orfit-bench[river]'") from error
+    raise ImportError("orfit_bench.river: River is not installed: pip install 'orfit-bench[river]'") from error
 
 from orfit_bench.river.generation import base_class, build, class_name
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from orfit_bench.errors import UnavailableError
 from orfit_bench.generated import GeneratedClasses
 
 try:
     import sklearn  # noqa: F401
 except ImportError as error:
     remedy = "pip install 'orfit-bench[sklearn]'"
-    raise UnavailableError(f"orfit_bench.sklearn: scikit-learn is not installed: {remedy}") from error
+    raise ImportError(f"orfit_bench.sklearn: scikit-learn is not installed: {remedy}") from error
 
 from orfit_bench.sklearn.generation import base_class, build, class_name
 
