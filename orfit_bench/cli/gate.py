@@ -65,7 +65,10 @@ def gate_command(
     \b
     seconds_per_sample         time per sample, learning a chunk
     kernel_seconds_per_sample  the part of it spent in the kernel
-    latency                    time of a call with a single sample
+    latency                    time of partial_fit with a single sample
+    learn_one_seconds          time of learn_one
+    predict_one_seconds        time of predict_one
+    prediction_seconds         time per sample, predicting a chunk
     import_seconds             time to import the package
     start_seconds              time to start the command line
     peak_bytes                 peak memory while learning a chunk

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Data, Experiment, Metric, Record
-from orfit_bench.spec.metric import Direction
+from orfit_bench.spec.metric import TOLERATED, Direction
 
 ROWS, FEATURES = 40, 3
 ROUNDING = 1e-9
@@ -49,16 +49,11 @@ def find_metric_defects(metric: Metric) -> Iterator[str]:
     for method, needed in found.memory.items():
         if not (_is_finite(needed) and needed >= 0):
             yield f"memory returned {needed!r} for {method}, want a number of bytes"
-    of_time = metric.tolerated > 0.01  # which differs from call to call
-    for method, again in found.again.items() if not of_time else ():
-        value = found.values[method]
-        if (
-            method not in found.changed
-            and _is_finite(again)
-            and _is_finite(value)
-            and not math.isclose(again, value, rel_tol=ROUNDING)
-        ):
-            yield f"two calls of measure for the same record of {method} give {value!r} and {again!r}"
+    is_of_times = metric.tolerated > TOLERATED  # which differ from call to call
+    for method in [] if is_of_times else [name for name in found.again if name not in found.changed]:
+        values = found.values[method], found.again[method]
+        if all(map(_is_finite, values)) and not math.isclose(*values, rel_tol=ROUNDING):
+            yield f"two calls of measure for the same record of {method} give {values[0]!r} and {values[1]!r}"
     if found.changed:
         yield f"measure changed record.learner ({', '.join(found.changed)}): let it work on record.learner.copy()"
 

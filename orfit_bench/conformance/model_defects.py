@@ -174,22 +174,30 @@ def _jacobian(model: Model, w: Array, x: Array) -> Array:
 
 def _find_wrong_jacobian(model: Model, w: Array, X: Array, outputs: int) -> str:
     """The defect of the Jacobian, compared with central differences; empty if there is none."""
-    p, largest = len(w), float(abs(_call(model.predict, "predict", w, X)).max())
-    for x in X:
+    p, predictions = len(w), _call(model.predict, "predict", w, X)
+    eps = spacing(predictions)
+    size = STEP if eps <= FINE else eps ** (1 / 3)  # a smaller step would show rounding
+    wanted, others = (np.array([_differentiate(model, w, x, step) for x in X]) for step in (size, 2 * size))
+    # rounding errors of predictions, and of terms that cancel in them, which differ between the steps
+    rounding = ULPS * eps * float(abs(predictions).max()) / size + 4 * float(abs(wanted - others).max())
+    relative, of_largest = (DEVIATION, TRUNCATION) if eps <= FINE else (10 * size**2, 10 * size**2)
+    for x, want in zip(X, wanted, strict=True):
         J = _jacobian(model, w, x)
         if J.shape != (outputs, p):
             return f"jacobian gives shape {J.shape}, want {(outputs, p)}"
-        eps = spacing(_call(model.predict, "predict", w, x[None]))
-        size = STEP if eps <= FINE else eps ** (1 / 3)  # a smaller step would show rounding
-        steps = size * np.eye(p)
-        moved = [[np.asarray(model.predict(w + sign * step, x[None]))[0] for step in steps] for sign in (1, -1)]
-        want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * size)).T
-        relative, of_largest = (DEVIATION, TRUNCATION) if eps <= FINE else (10 * size**2, 10 * size**2)
-        allowed = relative * abs(want) + of_largest * abs(want).max() + ULPS * eps * largest / size
+        allowed = relative * abs(want) + of_largest * abs(want).max() + rounding
         off = np.where(abs(J - want) <= allowed, 0.0, abs(J - want)).max(0)
         if off.any():
             return f"jacobian differs by {off.max():.1e} from the derivative of predict (column {off.argmax()})"
     return ""
+
+
+def _differentiate(model: Model, w: Array, x: Array, size: float) -> Array:
+    """The derivative (c, p) of the predictions for a row, by central differences with steps of this size."""
+    steps = size * np.eye(len(w))
+    moved = [[np.asarray(model.predict(w + sign * step, x[None]))[0] for step in steps] for sign in (1, -1)]
+    found: Array = ((np.array(moved[0]) - np.array(moved[1])) / (2 * size)).T
+    return found
 
 
 def _find_wrong_jacobians(model: Model, w: Array, X: Array, outputs: int) -> str:

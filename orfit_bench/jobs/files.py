@@ -121,7 +121,18 @@ def ensure_replaceable(target: Path) -> None:
         if os.path.exists(folder) and not os.path.isdir(folder):
             raise NotADirectoryError(f"{target}: {folder} is not a folder, want a file in an existing folder")
         if not os.path.exists(folder):
+            _refuse_hidden(target, folder)
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in an existing folder")
+
+
+def _refuse_hidden(target: Path, folder: Path) -> None:
+    """Raise PermissionError if it is unknown whether a folder exists, since the user must not enter another one."""
+    try:
+        folder.stat()
+    except PermissionError as error:
+        raise PermissionError(f"{target}: {folder} cannot be entered ({error.strerror})") from error
+    except OSError:
+        pass
 
 
 def ensure_regular(path: Path) -> None:

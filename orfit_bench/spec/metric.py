@@ -15,6 +15,10 @@ Direction = Literal["lower", "higher"]
 """Which values of a metric are better."""
 
 
+TOLERATED = 0.01
+"""The relative change that is ignored by default, an effect of the order of additions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """The measurements of a finished cell, from which metrics are computed.
@@ -113,7 +117,7 @@ class Metric:
     source: str
     better: Direction
     measure: Callable[[Record], float | None]
-    tolerated: float = 0.01
+    tolerated: float = TOLERATED
     floor: float = 0.0
     memory: Callable[[Record], float] | None = None
 

@@ -104,9 +104,9 @@ def _in_saved_order(state: xarray.Dataset) -> dict[str, HostArray]:
         raise ValueError(f"state: the array {missing[0]!r} is missing")
     found = {}
     for name, v in state.data_vars.items():
-        dims = tuple(saved[str(name)]) if isinstance(saved.get(str(name)), list) else ()
-        is_same = set(v.dims) == set(dims) and len(v.dims) == len(dims)
-        found[str(name)] = np.array((v.transpose(*dims) if is_same else v).values)
+        dims: Any = saved.get(str(name))
+        is_same = isinstance(dims, list) and sorted(map(str, v.dims)) == sorted(map(str, dims))
+        found[str(name)] = np.array((v.transpose(*map(str, dims)) if is_same else v).values)
     return found
 
 
@@ -114,5 +114,5 @@ def attribute(state: xarray.Dataset, name: str) -> Any:
     """The value of an attribute that is written as JSON."""
     try:
         return json.loads(state.attrs[name])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"state: the attribute {name!r} was changed or damaged: it is no JSON ({error})") from error

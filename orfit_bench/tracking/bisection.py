@@ -70,12 +70,11 @@ def _merged_commits(root: Path, merge: str, is_bad: Callable[[str], bool | None]
     """The commits, oldest first, of a branch merged by a commit whose start is not bad, but whose end is; or none."""
     parent, *branches = git(root, "show", "--no-patch", "--format=%P", merge).split() or [""]
     for branch in branches:
+        commits = git(root, "rev-list", "--reverse", "--first-parent", f"{parent}..{branch}").split()
         try:
-            start = git(root, "merge-base", parent, branch).strip()
-        except ValueError:  # another history
+            start = git(root, "rev-parse", "--verify", "--quiet", f"{commits[0]}^").strip() if commits else ""
+        except ValueError:  # another history, without a common start
             continue
-        search = "rev-list", "--reverse", "--first-parent", "--ancestry-path", f"{start}..{branch}"
-        commits = git(root, *search).split()
         if commits and is_bad(start) is False and is_bad(branch):
             return commits
     return []

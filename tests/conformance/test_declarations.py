@@ -269,6 +269,23 @@ def test_derivatives_of_any_size_are_compared(scale, slope_of_intercept):
     assert "jacobian differs" in check_model(replace(small, jacobian=lambda w, x: 0 * scaled.jacobian(w, x)))[0]
 
 
+@pytest.mark.parametrize("offset", [5e4, 2e5])
+def test_rounding_errors_of_terms_that_cancel_are_no_defect(offset):
+    model = ob.Model(
+        "cancelling",
+        predict=lambda w, X: ((offset + X @ w) - offset)[:, None],
+        jacobian=lambda w, x: x[None, :],
+        parameters=lambda d, c: d,
+    )
+    assert check_model(model) == []
+    assert "jacobian differs" in check_model(replace(model, jacobian=lambda w, x: 1.01 * x[None, :]))[0]
+
+
+def test_metrics_of_times_may_differ_between_calls():
+    ticks = itertools.count()
+    assert check_metric(replace(METRIC, tolerated=0.5, measure=lambda record: float(next(ticks)))) == []
+
+
 def test_a_model_that_is_defined_for_positive_weights_only():
     exponent = ob.Model("exponent", predict=lambda w, X: abs(X[:, :1]) ** np.sqrt(w[0]), jacobian=slope, parameters=1)
     assert check_model(exponent) == []

@@ -70,6 +70,17 @@ def test_dimensions_may_be_in_another_order() -> None:
     assert ob.restore(renamed).to_bytes() == learner.to_bytes()
 
 
+@pytest.mark.parametrize("saved", ['{"w": [["a"]]}', "[" * 100_000, "[]", "{"])
+def test_forged_dimensions_raise_no_other_error(saved: str) -> None:
+    learner = trained()
+    try:
+        restored = ob.restore(learner.state().assign_attrs(dimensions=saved))
+    except ValueError as error:
+        assert "'dimensions' was changed or damaged" in str(error)  # noqa: PT017
+    else:  # read by position
+        assert restored.to_bytes() == learner.to_bytes()
+
+
 def test_bytes_of_any_kind() -> None:
     pipeline = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy")).partial_fit(ROWS, TARGETS)
     for one in (pipeline, trained()):
@@ -92,6 +103,9 @@ FORGED: list[tuple[tuple[Any, ...], Any, Any, str]] = [
     (STANDARDIZER, "scale", "false", "scale: got 'false', want true or false"),
     (STANDARDIZER, "count", -5, "count: got -5"),
     (STANDARDIZER, "count", float("nan"), "count: got nan"),
+    (STANDARDIZER, "count", 10**400, "too large"),
+    (STANDARDIZER, "moments", [[0.0, 10**400], [1.0, 1.0]], "too large"),
+    ((), "steps", [{"name": "intercept"}, ob.Standardizer().to_dict()], "a standardizer behind the intercept"),
     (STANDARDIZER, "count", True, "count: got True, want a number"),
     (STANDARDIZER, "moments", [None], "moments: got"),
     (STANDARDIZER, "moments", [[0.0, float("nan")], [1.0, 1.0]], "mean: got"),

@@ -137,6 +137,18 @@ class TestFirst:
         sentence = search("worse")
         assert re.fullmatch("first bad commit: [0-9a-f]+ it is worse, merged by [0-9a-f]+ merge", sentence)
 
+    def test_a_branch_into_which_main_was_merged_is_searched(self, search, repository):
+        git(repository, "checkout", "-q", "-b", "side")
+        search("same", "worse")
+        git(repository, "checkout", "-q", "work")
+        (repository / "other.md").write_text("other\n")
+        commit(repository, "meanwhile")
+        git(repository, "checkout", "-q", "side")
+        git(repository, *AUTHOR, "merge", "-q", "--no-ff", "-m", "back", "work")
+        git(repository, "checkout", "-q", "work")
+        git(repository, *AUTHOR, "merge", "-q", "--no-ff", "-m", "merge", "side")
+        assert re.fullmatch("first bad commit: [0-9a-f]+ it is worse, merged by [0-9a-f]+ merge", search())
+
     def test_a_merge_of_good_branches_is_named(self, search, repository):
         git(repository, "checkout", "-q", "-b", "side")
         search("same")

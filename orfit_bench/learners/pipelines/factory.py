@@ -58,10 +58,15 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     if steps[-1].live_state is not None:
         raise ValueError("pipeline: the learner has seen rows already, which were not transformed: create a new one")
     transforms = tuple(_transform(step) for step in steps[:-1])
+    _check_order(transforms)
+    return Pipeline(transforms, steps[-1])
+
+
+def _check_order(transforms: tuple[Transform, ...]) -> None:
+    """Raise ValueError if a standardizer follows an intercept."""
     kinds = [type(t) for t in transforms]
     if Intercept in kinds and Standardizer in kinds[kinds.index(Intercept) :]:
         raise ValueError("pipeline: a standardizer behind the intercept would turn its ones into zeros: put it first")
-    return Pipeline(transforms, steps[-1])
 
 
 def _transform(step: object) -> Transform:
@@ -80,10 +85,11 @@ def pipeline_from_header(header: dict[str, Any], learner: Learner) -> Any:
     try:
         check_keys(header, {"steps", "n_features", "names"}, {"position"})
         transforms = tuple(TRANSFORMS[step["name"]].from_dict(step) for step in header["steps"])
+        _check_order(transforms)
         position = Position.from_dict(header["position"]) if "position" in header else _guessed(transforms)
         _check_columns(header["n_features"], header["names"], transforms, position, learner)
         return Pipeline(transforms, learner, header["n_features"], header["names"], position)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"not the header of a pipeline ({type(error).__name__}: {error})") from error
 
 

@@ -31,11 +31,16 @@ def read_numbers(saved: dict[str, Any], key: str, above: float = -math.inf) -> A
     return numbers_of(saved[key], key, above)
 
 
-def numbers_of(value: object, name: str, above: float = -math.inf) -> Array:
-    """A list of real numbers as an array; ValueError unless all are finite and more than `above`."""
+def _as_array(value: object, name: str) -> Array:
+    """A list of real numbers as an array; TypeError if it is something else."""
     if not (isinstance(value, list) and all(map(is_number, value))):
         raise TypeError(f"{name}: got {value!r}, want a list of numbers")
-    found = np.array(value, float)
+    return np.array(value, float)
+
+
+def numbers_of(value: object, name: str, above: float = -math.inf) -> Array:
+    """A list of real numbers as an array; ValueError unless all are finite and more than `above`."""
+    found = _as_array(value, name)
     if not (np.isfinite(found) & (found > above)).all():
         raise ValueError(
             f"{name}: got {value!r}, want finite numbers{f' above {above:g}' if above > -math.inf else ''}"
@@ -66,16 +71,14 @@ def read_count(value: object) -> float:
     """A number of rows that was saved."""
     if not is_number(value):
         raise TypeError(f"count: got {value!r}, want a number")
-    if not 0 <= value < math.inf:  # type: ignore[operator]  # of a number
+    if not 0 <= float(value) < math.inf:  # type: ignore[arg-type]  # of a number
         raise ValueError(f"count: got {value!r}, want a finite number of at least 0")
     return value  # type: ignore[return-value]
 
 
 def read_squares(value: object, scale: bool) -> Array:
     """The sums of squares that were saved, which can be infinite if they are not used."""
-    if not (isinstance(value, list) and all(map(is_number, value))):
-        raise TypeError(f"squares: got {value!r}, want a list of numbers")
-    found = np.array(value, float)
+    found = _as_array(value, "squares")
     if not ((found >= 0) & (np.isfinite(found) | (not scale))).all():
         raise ValueError(f"squares: got {value!r}, want finite numbers of at least 0")
     return found
